@@ -138,6 +138,11 @@ def test_full_device_instead_of_a_run_directory_is_one_line(here, capsys, main, 
         (monolingual.cli.main, "dmv train t --output m --trace t", "t", "TAGS"),
         (monolingual.cli.main, "dmv train t --output m --heldout e --covariances e", "e", "--heldout"),
         (monolingual.cli.main, "dmv parse t e --posteriors t", "t", "MODEL"),
+        (monolingual.cli.main, "dmv parse t e --picture e", "e", "DATA"),
+        (monolingual.cli.main, "dmv covariances t --head V --plot ./t", "t", "FILE"),
+        (monolingual.cli.main, "pcfg compare t e --plot e", "e", "RUN"),
+        (monolingual.cli.main, "tsg statistics t --plot t", "t", "RUN"),
+        (decoder.cli.main, "show f --sentence 0 --svg link", "f", "FILE"),
         (monolingual.cli.main, "pcfg check t --tighten t", "t", "GRAMMAR"),
         (scfg_sampler.cli.main, "convert t --to moses --output o --glue t", "t", "TABLE"),
         (
@@ -172,6 +177,67 @@ def test_two_results_are_not_written_to_one_file(names, other, there, tmp_path, 
     told = f"{names.replace(' ', ' is ')}, which --output writes, too; name another file. Try"
     assert told in capsys.readouterr().err
     assert (tmp_path / "o").exists() == there
+
+
+@pytest.mark.parametrize(
+    ("program", "command", "told"),
+    [
+        ("translate", "--output each/0.json --hypergraph each", "--output is each/0.json"),
+        ("translate", "--derivations each/12.json --hypergraph each/", "--derivations is each/12.json"),
+        ("translate", "--derivations ./0.json --hypergraph .", "--derivations is ./0.json"),
+        ("filter", "table --source f --output each/grammar.0.gz --per-sentence ./each", "--output is each"),
+        ("filter", "table --source f --output each/input.sgm --per-sentence each", "--output is each"),
+        ("filter", "table --source f --output each/grammar.json --per-sentence each", "--output is each"),
+    ],
+)
+def test_two_results_are_not_written_to_one_file_of_a_directory(
+    program, command, told, tmp_path, monkeypatch, capsys
+):
+    """Whether the directory is there already, or comes to be with the first of the two."""
+    monkeypatch.chdir(tmp_path)
+    main = decoder.cli.main if program == "translate" else scfg_sampler.cli.main
+    for _ in range(2):
+        with pytest.raises(SystemExit, match="2"):
+            main([program, *command.split()])
+        said = capsys.readouterr().err
+        assert told in said
+        assert " writes, too; name another file. Try" in said
+        (tmp_path / "each").mkdir(exist_ok=True)
+    assert not list((tmp_path / "each").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("program", "command", "told"),
+    [
+        ("translate", "--grammar each/3.json --hypergraph each", "--grammar is each/3.json, which --hyp"),
+        ("translate", "--input link --hypergraph each/", "--input is link, which --hypergraph"),
+        ("translate", "--reference f each/3.json --hypergraph ./each", "--reference is each/3.json"),
+        ("filter", "each/grammar.0.gz --source f --per-sentence each", "TABLE is each/grammar.0.gz"),
+    ],
+)
+def test_what_is_read_is_not_written_over_in_a_directory(
+    program, command, told, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "each").mkdir()
+    for name in ("3.json", "grammar.0.gz"):
+        (tmp_path / "each" / name).write_text("as it was\n")
+    (tmp_path / "link").symlink_to("each/3.json")
+    with pytest.raises(SystemExit, match="2"):
+        (decoder.cli.main if program == "translate" else scfg_sampler.cli.main)([program, *command.split()])
+    said = capsys.readouterr().err
+    assert told in said
+    assert ", and would be lost; name another directory. Try" in said
+
+
+def test_other_files_may_stand_in_a_directory_in_which_files_are_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "each").mkdir()
+    (tmp_path / "each" / "w.json").write_text("no JSON")
+    files = ["--weights", "each/w.json", "--derivations", "each/d.json", "--output", "each/-0.json"]
+    files += ["--input", "each/0.json"]
+    assert decoder.cli.main(["translate", "--grammar", "g", "--lm", "l", *files, "--hypergraph", "each"]) == 2
+    assert "each/0.json: cannot be read" in capsys.readouterr().err  # The next thing that is missing.
 
 
 def test_several_results_may_go_to_a_device(tmp_path, monkeypatch, capsys):

@@ -27,6 +27,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--svg", metavar="FILE", help="draw the derivation of --sentence into an SVG file")
     parser.add_argument("--no-scores", action="store_true", help="leave the scores of the rules out")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.writes("--svg")
     parser.set_defaults(run=run)
 
 

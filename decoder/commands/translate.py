@@ -60,6 +60,7 @@ def add_parser(subparsers) -> None:
     _add_files(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
     parser.writes("--derivations", "--hypergraph")
+    parser.writes_within("--hypergraph", r"[0-9]+\.json")
     parser.set_defaults(run=run)
 
 

@@ -38,6 +38,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--threads", metavar="N", type=int, default=1, help="parts matched at a time")
     add_elsewhere(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.writes_within("--per-sentence", r"grammar\.[0-9]+\.gz|grammar\.json|input\.sgm")
     parser.set_defaults(run=run)
 
 

@@ -53,6 +53,27 @@ def _is_device(path: str) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
+def _called(action: argparse.Action) -> str:
+    """What the help calls an option, or an argument."""
+    return (action.option_strings or [str(action.metavar)])[0]
+
+
+def _paths(options: argparse.Namespace, action: argparse.Action) -> list[str]:
+    """What may be names of files among the values of an option."""
+    value = getattr(options, action.dest, None)
+    found = [getattr(each, "path", each) for each in (value if isinstance(value, list) else [value])]
+    return [path for path in found if isinstance(path, str)]
+
+
+def _is_within(path: str, directory: str, files: re.Pattern[str]) -> bool:
+    """Whether a file, or what it is a link to, lies in a directory and is called as some are."""
+    place = os.path.realpath(directory)
+    return any(
+        os.path.realpath(os.path.dirname(each)) == place and files.fullmatch(os.path.basename(each))
+        for each in (path, os.path.realpath(path))
+    )
+
+
 def _real(text: str) -> float:
     """A number that is one: no option means anything by `nan`, or by more than any number."""
     value = real_number(text)
@@ -78,6 +99,8 @@ class Parser(argparse.ArgumentParser):
         """Names that options have beside those of the help."""
         self.written = ["--output"]
         """Options that name a file which is written."""
+        self.written_within: dict[str, re.Pattern[str]] = {}
+        """Options that name a directory in which files are written, with what these are called."""
 
     def renamed(self, old: str, new: str) -> None:
         """Take an option by the name that it had in earlier versions, too, with a warning."""
@@ -90,6 +113,14 @@ class Parser(argparse.ArgumentParser):
     def writes(self, *names: str) -> None:
         """Say that options name files which are written, as `--output` always does."""
         self.written += names
+
+    def writes_within(self, name: str, files: str) -> None:
+        """Say that an option may name a directory, and that files are written there with names of a form.
+
+        name : of the option
+        files : a regular expression of the whole names
+        """
+        self.written_within[name] = re.compile(files)
 
     def give_short_names(self) -> None:
         """Take the usual options by a letter, too; the letter is `short` of the option."""
@@ -113,6 +144,23 @@ class Parser(argparse.ArgumentParser):
                 return f"{name} is {path}, which {other} writes, too; name another file"
             if reader := self._reader(options, name, path):
                 return f"{name} is {path}, which {reader} reads, and would be lost; name another file"
+        return self._collision_within(options)
+
+    def _collision_within(self, options: argparse.Namespace) -> str:
+        """As `collision`, of the files in directories that options name."""
+        for name, files in self.written_within.items():
+            own = self._option_string_actions[name]
+            directory = getattr(options, own.dest, None) or ""
+            others = [action for action in self._actions if action is not own and not action.choices]
+            for action in others if directory else []:
+                for path in _paths(options, action):
+                    if not _is_within(path, directory, files):
+                        continue
+                    told = f"{_called(action)} is {path}, which {name} writes"
+                    if _called(action) in self.written:
+                        return f"{told}, too; name another file"
+                    if os.path.isfile(path):
+                        return f"{told}, and would be lost; name another directory"
         return ""
 
     def _reader(self, options: argparse.Namespace, name: str, output: str) -> str:
@@ -121,11 +169,8 @@ class Parser(argparse.ArgumentParser):
         others = (*_NO_FILES, *_REPLACED) if name == "--output" else _NO_FILES
         for action in self._actions:
             is_input = action.dest not in others and not action.choices and action not in written
-            value = getattr(options, action.dest, None) if is_input else None
-            for each in value if isinstance(value, list) else [value]:
-                path = getattr(each, "path", each)
-                if isinstance(path, str) and is_lost(path, output):
-                    return (action.option_strings or [str(action.metavar)])[0]
+            if is_input and any(is_lost(path, output) for path in _paths(options, action)):
+                return _called(action)
         return ""
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:

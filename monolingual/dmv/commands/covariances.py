@@ -30,6 +30,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--plot", metavar="FILE", help="heat maps (.svg, .pdf, .png; needs matplotlib)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.writes("--plot")
     parser.set_defaults(run=run)
 
 

@@ -49,7 +49,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--sentence", metavar="N", type=int, help="with --picture: which one, from 1 (default: 1)"
     )
-    parser.writes("--posteriors")
+    parser.writes("--posteriors", "--picture")
     parser.set_defaults(run=run)
 
 

@@ -22,6 +22,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--plot", metavar="FILE", help="draw the densities of F1 (.svg, .pdf or .png)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.writes("--plot")
     parser.set_defaults(run=run)
 
 

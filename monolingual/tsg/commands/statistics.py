@@ -42,7 +42,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.renamed("--lexical", "--with-words")
     parser.renamed("--rules", "--grammar-rules")
-    parser.writes("--grammar-rules", "--lexicon")
+    parser.writes("--grammar-rules", "--lexicon", "--plot")
     parser.set_defaults(run=run)
 
 
