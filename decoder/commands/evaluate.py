@@ -40,6 +40,7 @@ def add_parser(subparsers) -> None:
         "--references",
         required=True,
         nargs="+",
+        action="extend",
         metavar="E",
         help="reference translations; an empty line in a second or later file means no further reference",
     )
@@ -55,7 +56,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--metrics",
         nargs="+",
-        default=["bleu", "chrf", "ter"],
+        action="extend",
         choices=("bleu", "chrf", "ter", "exact"),
         metavar="METRIC",
         help="which of bleu, chrf, ter, exact (default: the first three)",
@@ -105,7 +106,7 @@ def run(options: argparse.Namespace) -> None:
     references = read_references(options.references, lines, first)
     hypotheses += [read_same_length(path, lines, first) for path in more]
     against = [read_same_length(path, lines, first) for path in options.against or []]
-    how: dict[str, Any] = {"tokenize": options.tokenize, "metrics": list(dict.fromkeys(options.metrics))}
+    how = _how(options)
     drawn = {"samples": options.samples, "seed": options.seed}
     intervals = drawn if options.intervals else {}
     scores = [evaluate(text, references, **how, **intervals) for text in hypotheses]
@@ -150,6 +151,12 @@ def run(options: argparse.Namespace) -> None:
                 f"       {found.difference:+6.2f}  against {_shown(others, name)}, "
                 f"p = {found.p_value:.4f} ({test}, {counted(options.samples, 'sample')}, seed {options.seed})"
             )
+
+
+def _how(options: argparse.Namespace) -> dict[str, Any]:
+    """How translations are scored; by the metrics that are usual unless others are named."""
+    named = {"metrics": list(dict.fromkeys(options.metrics))} if options.metrics else {}
+    return {"tokenize": options.tokenize, **named}
 
 
 def _spread(scores: list[dict[str, dict[str, Any]]], name: str) -> tuple[float, float, list[float]]:

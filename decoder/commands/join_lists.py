@@ -32,8 +32,8 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--shared",
         nargs="*",
+        action="extend",
         metavar="FEATURE",
-        default=_SHARED,
         help="features that are the same in all lists, as they are of the words alone, and need no name "
         f"(default: {' '.join(_SHARED)})",
     )
@@ -52,12 +52,13 @@ def run(options: argparse.Namespace) -> None:
 
     names, paths = _named_paths(options.lists)
     lists = [read_numbered_lists(path) for path in paths]
+    shared = _SHARED if options.shared is None else options.shared  # None at all may be asked for.
     _check_sentences(paths, lists)
-    _check_features(names, lists, options.shared)
+    _check_features(names, lists, shared)
     total, numbers = 0, sorted(lists[0])
     with atomic_output(options.output) as out:
         for number in numbers:
-            joined = join_lists(names, [each[number] for each in lists], options.shared)
+            joined = join_lists(names, [each[number] for each in lists], shared)
             total += len(joined)
             out.writelines(list_lines(number, joined))
     say(f"{counted(total, 'translation')} of {counted(len(numbers), 'sentence')}")

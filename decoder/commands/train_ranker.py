@@ -30,7 +30,12 @@ def add_parser(subparsers) -> None:
         "--expressions", required=True, metavar="M.json", help="of train-expressions: which names there are"
     )
     parser.add_argument(
-        "--lists", required=True, nargs="+", metavar="L", help="two or more lists of translate --nbest"
+        "--lists",
+        required=True,
+        nargs="+",
+        action="extend",
+        metavar="L",
+        help="two or more lists of translate --nbest",
     )
     parser.add_argument("--output", required=True, metavar="R.json", help="where the ranker goes")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")

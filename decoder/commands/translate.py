@@ -106,6 +106,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference",
         nargs="+",
+        action="extend",
         metavar="E",
         help="translations of the input: print the best derivation of each, or why the grammar has none",
     )

@@ -58,6 +58,7 @@ def add_parser(subparsers) -> None:
         "--references",
         required=True,
         nargs="+",
+        action="extend",
         metavar="E",
         help="their translations; an empty line in a second or later file means no further reference",
     )

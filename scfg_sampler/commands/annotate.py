@@ -27,7 +27,11 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--output", metavar="TABLE", required=True, help="rule table; compressed if .gz")
     parser.add_argument("--prefix", default="Other", help="before the names of the new features")
     parser.add_argument(
-        "--features", nargs="+", default=list(_FEATURES), metavar="NAME", help="which features of OTHER"
+        "--features",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help=f"which features of OTHER (default: {' '.join(_FEATURES)})",
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
@@ -37,8 +41,9 @@ def run(options: argparse.Namespace) -> None:
     """Write the table, and say how many rules the other has, too."""
     from scfg_sampler.rules.annotation import annotate_table
 
+    features = options.features or _FEATURES
     rules, known = annotate_table(
-        options.table, options.other, options.output, prefix=options.prefix, features=options.features
+        options.table, options.other, options.output, prefix=options.prefix, features=features
     )
     written = f"{counted(rules, 'rule')} written to {options.output}"
     console.say(f"{written}, {known} with features of {options.other}")

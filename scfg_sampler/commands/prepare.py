@@ -86,7 +86,9 @@ def _add_sets(parser: argparse.ArgumentParser) -> None:
             help="how many source sentences; 0 for none (default: a tenth, at most 500)",
         )
         sets.add_argument(f"--{name}-source", metavar="F", help="or a set of your own, …")
-        sets.add_argument(f"--{name}-target", metavar="E", nargs="+", help="… and its references")
+        sets.add_argument(
+            f"--{name}-target", metavar="E", nargs="+", action="extend", help="… and its references"
+        )
 
 
 def _add_segmentation(parser: argparse.ArgumentParser) -> None:

@@ -57,7 +57,12 @@ def add_parser(subparsers) -> None:
         group.add_argument(option, metavar="FILE", nargs="+", action="extend", help=text)
     group.add_argument("--source", metavar="FILE", help="the test set")
     group.add_argument(
-        "--references", metavar="FILE", nargs="+", default=[], help="its reference translations"
+        "--references",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="its reference translations",
     )
     parser.renamed("--sweeps", "--states")
     parser.set_defaults(run=run)
