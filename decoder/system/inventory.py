@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from decoder.translation.settings import SEARCHES, SearchDefaults
 from scfg_sampler import __version__
+from scfg_sampler.core.chains.run_directory import require_each
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.core.wording import counted
@@ -97,6 +98,7 @@ def read_record(directory: PathLike, kind: Kind) -> Record:
             )
         files = {name: (int(each["bytes"]), str(each["sha256"])) for name, each in record["files"].items()}
         settings = SearchDefaults(**record["settings"])
+        require_each(int, settings.beam, settings.max_targets, settings.max_span)
         *numbers, search = settings
         is_number = all(type(value) in (int, float) and abs(value) < 2**31 for value in numbers)
         if not is_number or search not in SEARCHES:

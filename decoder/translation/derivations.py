@@ -27,6 +27,7 @@ from decoder.search.chart import COPY, GLUE, KEEP, RELABEL, START, Chart
 from decoder.search.cube import FINISH
 from decoder.translation.decoder import Decoder
 from decoder.translation.results import SearchResult, Translation, copied_to, summed
+from scfg_sampler.core.chains.run_directory import require_numbers
 from scfg_sampler.core.json_text import WRONG_RECORD
 from scfg_sampler.core.svg import circled
 from scfg_sampler.errors import InputError
@@ -126,13 +127,18 @@ def check_record(record: Any, path: object, line: int) -> Mapping[str, Any]:
     try:
         nodes = record["nodes"]
         record["sentence"], record["translation"], record["score"] + 0.0, "".join(record["source"])
+        below: set[int] = set()
         for at, node in enumerate(nodes):
             node["symbol"], node["score"] + 0.0, [*node["source"], *node["target"]]
+            require_numbers(node.get("posterior", 1.0), *node.get("features", {}).values())
             begin, end = node["span"]
             if not 0 <= begin < end <= len(record["source"]):
                 raise IndexError
-            if any(not (isinstance(child, int) and at < child < len(nodes)) for child in node["children"]):
-                raise IndexError
+            for child in node["children"]:
+                # A node that were part of several would be drawn with each, and all below it again.
+                if not (isinstance(child, int) and at < child < len(nodes)) or child in below:
+                    raise IndexError
+                below.add(child)
     except WRONG_RECORD:
         raise InputError(
             path, line, "not a derivation", "Derivations are what translate --derivations writes"

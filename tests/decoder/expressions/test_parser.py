@@ -376,6 +376,7 @@ def test_digests_of_large_files_are_compared_by_verify_and_of_others_always(pars
         ("reading", {"form": "funql", "colour": 1}, "is damaged"),
         ("ranker", None, "is damaged"),
         ("settings", {"beam": "x"}, "is damaged"),
+        ("settings", {"max_span": 2.5}, "is damaged"),
         ("lm", [], "no language model"),
         ("files", {}, "does not list grammar.bin"),
     ],

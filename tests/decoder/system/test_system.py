@@ -366,6 +366,10 @@ def change(system, **values):
         (lambda s: change(s, settings={"max_span": "20"}), "system.json: is damaged"),
         (lambda s: change(s, settings={"max_span": True}), "system.json: is damaged"),
         (lambda s: change(s, settings={"beam": 10**400}), "system.json: is damaged"),
+        *(
+            (lambda s, name=name: change(s, settings={name: 2.5}), "is damaged .TypeError: 2.5 is no int")
+            for name in ("beam", "max_targets", "max_span")
+        ),
         (lambda s: (s / "lm.bin").unlink(), "lm.bin: is missing from the system"),
         (lambda s: (s / "preparation.json").unlink(), "preparation.json: is missing from the system"),
         (lambda s: (s / "case.de.json").unlink(), "case.de.json: is missing from the system"),
