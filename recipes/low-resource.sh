@@ -67,10 +67,9 @@ case $CHRF_BETA in
     *[1-9]*) ;;
     *) die "--chrf-beta is above 0, not '$CHRF_BETA'" ;;
 esac
-need_numbers --seed
+need_numbers --seed --tunings
 need_draws
 need_sweeps 1/3
-need_number --tunings "$TUNINGS"
 [ "$TUNINGS" -ge 1 ] && [ "$TUNINGS" -le 100 ] || die "--tunings is from 1 to 100"
 case $COPY in
     unknown | any) ;;

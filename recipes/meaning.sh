@@ -88,7 +88,7 @@ check_pairs() { # QUESTIONS MEANINGS: dies unless they have as many lines, at le
 }
 
 first_empty() { # FILE: the number of its first line without words; 0 if all have some
-    text "$1" | awk '!NF && !first { first = NR } END { print first + 0 }'
+    text "$1" | awk '{ sub(/\r$/, "") } !NF && !first { first = NR } END { print first + 0 }'
 }
 
 for set in train dev test; do
@@ -332,12 +332,12 @@ take_steps() {
         case $grammar in
             *typed)
                 search=(--expressions "$OUT/expressions.json" --copy any)
-                tuning=("${search[@]}" --metric "$METRIC") needs=expressions
+                tuning=("${search[@]}" --metric "$METRIC") model=expressions
                 [ "$FOLDS" = 0 ] || name+=-unranked
                 ;;
-            *) search=(--nbest 100) tuning=() needs=lm ;;
+            *) search=(--nbest 100) tuning=() model=lm ;;
         esac
-        planned_step "tune-$grammar" "grammar-$grammar" lm "$needs" prepare-dev --makes "$grammar.weights.json" -- \
+        planned_step "tune-$grammar" "grammar-$grammar" lm "$model" prepare-dev --makes "$grammar.weights.json" -- \
             tune_grammar "$grammar" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED" ${tuning[@]+"${tuning[@]}"}
         for set in dev test; do
             planned_step "parse-$grammar-$set" "tune-$grammar" "prepare-$set" \

@@ -36,6 +36,13 @@ def load(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def all_lines(path: Path) -> list[str]:
+    """The lines of a file, which end where its steps count them to: a form feed, say, is in a line."""
+    from scfg_sampler.core.files import read_lines
+
+    return list(read_lines(path))
+
+
 def at(value: Any, *keys: str) -> Any:
     """What lies at a path of keys."""
     for key in keys:
@@ -325,7 +332,7 @@ def first_expressions(path: str, number: str, form: str) -> None:
     """
     from decoder.expressions.forms import is_sound
 
-    text = Path(path).read_text(encoding="utf-8").splitlines()
+    text = all_lines(Path(path))
     found = [""] * int(number)
     if not any(" ||| " in line for line in text):
         found = text
@@ -349,11 +356,11 @@ def meaning(out: str, *names: str) -> None:
     by_answers = names[0] == "--answers"
     if by_answers:
         names = names[1:]
-    gold = {which: (directory / f"{which}.mr").read_text("utf-8").splitlines() for which in ("dev", "test")}
+    gold = {which: all_lines(directory / f"{which}.mr") for which in ("dev", "test")}
     right: dict[tuple[str, str], list[bool]] = {}
     for name in names:
         for which, expected in gold.items():
-            given = (directory / f"{name}.{which}.mr").read_text("utf-8").splitlines()
+            given = all_lines(directory / f"{name}.{which}.mr")
             right[name, which] = [line == wanted for line, wanted in zip(given, expected, strict=True)]
     row("grammar", "rules", "dev exact", "test exact", *(["test answers"] if by_answers else []), "p")
     found, answered = {}, {}
@@ -383,7 +390,7 @@ def coverage(out: str, name: str) -> None:
         cells = []
         for which in ("dev", "test"):
             gold, given, likely = (
-                (directory / file).read_text("utf-8").splitlines()
+                all_lines(directory / file)
                 for file in (f"{which}.mr", f"{name}.{which}.mr", f"{name}.{which}.probabilities")
             )
             probable = [float(each) >= least for each in likely]
@@ -397,8 +404,7 @@ def coverage(out: str, name: str) -> None:
 def same_answers(directory: Path, name: str) -> list[bool]:
     """Whether each test question has an expression, and one that is answered like the given one."""
     answers, wanted, expressions = (
-        (directory / file).read_text("utf-8").splitlines()
-        for file in (f"{name}.answers", "answers", f"{name}.test.mr")
+        all_lines(directory / file) for file in (f"{name}.answers", "answers", f"{name}.test.mr")
     )
     each = zip(answers, wanted, expressions, strict=True)
     return [bool(expression) and answer == other for answer, other, expression in each]

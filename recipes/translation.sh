@@ -104,7 +104,7 @@ find_alignment() { # the only file of the most preferred name that there is
     for name in gold gold.gz '*gdfa' '*gdfa.gz' '*'; do
         while IFS= read -r file; do
             found+=("$file")
-        done < <(find "$DATA/" -name "train.$SOURCE-$TARGET.$name" | sort)
+        done < <(find "$DATA/" -maxdepth 1 -name "train.$SOURCE-$TARGET.$name" | sort)
         case ${#found[@]} in
             0) ;;
             1)
@@ -119,7 +119,7 @@ find_alignment() { # the only file of the most preferred name that there is
 
 find_test() { # the name of the first test set
     local file
-    file=$(find "$DATA/" -name "test*.$SOURCE" -o -name "test*.$SOURCE.gz" | sort | head -n 1)
+    file=$(find "$DATA/" -maxdepth 1 \( -name "test*.$SOURCE" -o -name "test*.$SOURCE.gz" \) | sort | head -n 1)
     [ -n "$file" ] || die "$DATA has neither test*.$SOURCE nor test*.$SOURCE.gz"
     file=$(basename "$file" .gz)
     printf '%s' "${file%".$SOURCE"}"

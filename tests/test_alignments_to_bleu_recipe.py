@@ -346,7 +346,10 @@ def test_all_references_are_used_up_to_the_first_missing(stand_in):
     ],
 )
 def test_alignment_is_found_when_it_is_clear_which(stand_in, alignments, chosen):
-    small_data(stand_in / "data", alignments=alignments)
+    """In the directory itself, whatever lies in others below it."""
+    data = small_data(stand_in / "data", alignments=alignments)
+    (data / "backup").mkdir()
+    (data / "backup" / "train.xx-en.gold").write_text("0-0\n")
     if chosen is None:
         outcome = recipe(stand_in)
         assert outcome.returncode == 2
@@ -374,5 +377,7 @@ def test_first_test_set_is_the_default_and_another_can_be_chosen(stand_in):
         (data / f"{name}.xx").write_text("a\n")
         (data / f"{name}.en").write_text("a\n")
     (data / "test.xx").unlink()
+    (data / "backup").mkdir()
+    (data / "backup" / "test.old.xx").write_text("a\n")
     assert "test2016 BLEU" in bleu_recipe(stand_in, data).stdout
     assert "test2017 BLEU" in bleu_recipe(stand_in, data, "--test", "test2017").stdout

@@ -100,6 +100,20 @@ def test_a_string_is_no_list_of_words():
         decoder().translate("u v")
 
 
+def test_types_go_with_tables_that_are_exact(tmp_path):
+    """As with the command, where nothing is said of tables."""
+    run = scfg_sampler.sample(scfg_sampler.make_corpus(PAIRS), tmp_path / "run", types=2, iterations=1)
+    assert run.record["settings"]["tables"] == "exact"
+
+
+def test_references_that_lack_lines_are_named_by_their_set():
+    lm = decoder.train_lm(["a"])
+    rules = scfg_sampler.extract_rules(scfg_sampler.make_corpus(PAIRS))
+    for references, name in ((["b", "c"], "references"), ([["b"], ["c", "d"]], "set 2 of references")):
+        with pytest.raises(InputError, match=rf"^{name}: has 2 lines, but the source has 1"):
+            decoder.tune(rules, lm, ["a"], references, rounds=1)
+
+
 def test_numbers_of_numpy_are_numbers(tmp_path):
     """What is written down of a run is Python's, or it could not be."""
     numbers = {"iterations": np.int64(3), "burn_in": np.int32(1), "seed": np.uint8(4), "threads": np.int64(1)}

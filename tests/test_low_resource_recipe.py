@@ -231,7 +231,7 @@ def test_options_reach_their_commands(stand_in):
         "--beam",
         "9",
         "--tunings",
-        "1",
+        "01",
         "--seed",
         "7",
     )

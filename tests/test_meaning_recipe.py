@@ -146,6 +146,7 @@ def test_wrong_call_is_refused_in_one_line_before_anything_is_made(stand_in, arg
         ("test.en", "what ?\n", "test.en has 1 lines, but"),
         ("phrases.en.funql", "c\nd\n", "phrases.en.gz has 1 lines, but"),
         ("test.funql", "a(c)\n \n", "test.funql:2: an empty line; leave it out"),
+        ("test.funql", "a(c)\r\n\r\n", "test.funql:2: an empty line; leave it out"),
     ],
 )
 def test_files_that_do_not_belong_together_are_refused_at_once(stand_in, name, text, complaint):

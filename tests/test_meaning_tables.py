@@ -103,3 +103,15 @@ def test_coverage_is_of_those_that_are_so_probable_and_exactness_of_these(tmp_pa
         ["0.7", "40.0", "100.0", "0.0", ""],
         ["0.9", "20.0", "100.0", "0.0", ""],
     ]
+
+
+def test_answers_are_lines_whatever_is_in_them(tmp_path):
+    """A form feed, and what else parts lines elsewhere, is a part of an answer."""
+    for which in ("dev", "test"):
+        for name in ("", "one."):
+            (tmp_path / f"{name}{which}.mr").write_text("a@0\nb@0\n")
+    (tmp_path / "one.gz").write_bytes(gzip.compress(b"rule\n"))
+    (tmp_path / "answers").write_text("page 1\fpage\u20282\nb\n")
+    (tmp_path / "one.answers").write_text("page 1\fpage\u20282\nc\n")
+    rows = [line.split("\t") for line in tables("meaning", tmp_path, "--answers", "one").splitlines()]
+    assert rows[1] == ["one", "1", "100.0", "100.0", "50.0", ""]

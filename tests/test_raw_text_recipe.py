@@ -326,6 +326,14 @@ def test_steps_that_depend_on_what_is_done_again_are_to_come(tmp_path):
     assert last[-1] == "e: done before"
 
 
+@pytest.mark.parametrize("name", ["planned", "expected", "behind", "retaken", "needs", "tell"])
+def test_what_the_time_left_is_told_by_is_set_by_nobody_else(name):
+    """A recipe that used the name of what steps depend on had minutes left that were hours."""
+    setting = re.compile(rf"(^|[\s;(]){name}\+?=")
+    found = {path.name for path in RECIPES.glob("*.sh") if setting.search(path.read_text(encoding="utf-8"))}
+    assert found - {"steps.sh"} == {"common.sh"}
+
+
 @pytest.mark.parametrize(
     ("number", "expected"),
     [

@@ -124,10 +124,11 @@ def tune(
     threads = require_whole("threads", threads)
     sources = [split_words(line) for line in lines_of(source)]
     texts = [lines_of(each) for each in sets_of(references)]
-    for number, text in enumerate(texts):
+    for number, text in enumerate(texts, start=1):
         if len(text) != len(sources):
             found = f"has {counted(len(text), 'line')}, but the source has {len(sources)}"
-            raise InputError("references", number, found, "Line k of each belongs together")
+            name = "references" if len(texts) == 1 else f"set {number} of references"
+            raise InputError(name, None, found, "Line k of each belongs together")
     if not sources:
         raise InputError("source", None, "has no lines", "Tuning needs a development set")
     rows = [

@@ -347,6 +347,8 @@ def _sample(
     learner, run = settings_of(LearnerSettings, of_learner), settings_of(RunSettings, {**named, **of_run})
     if "strength" not in settings:
         learner = learner._replace(strength=default_strength(learner.model))
+    if "tables" not in settings and learner.types > 1:
+        learner = learner._replace(tables="exact")
     if "shards" not in settings:
         learner = learner._replace(shards=default_shards(run.threads, run.chains, learner.types))
     if "burn_in" not in of_run:
