@@ -119,7 +119,7 @@ class TsgRun:
         Parameters
         ----------
         sentences : path, or sequence of str
-            Words between spaces.
+            Words between spaces. A bracket in one is -LRB- or -RRB- in the trees.
         method : str
             mpd, mpp or mer, as in `scfg-monolingual tsg parse`.
         samples, seed : int

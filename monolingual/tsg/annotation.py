@@ -9,7 +9,8 @@
 `read_sentences`  words, a sentence a line: `read_brackets` of a single bracket.
 
 The fact a newcomer would get wrong: in a list of trees everything is known but which of them it is; in
-brackets what is flat is unknown inside, not flat.
+brackets what is flat is unknown inside, not flat. A bracket in a word of a sentence, or in a name of a
+forest, becomes -LRB- or -RRB-: trees are written with brackets around them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from monolingual.tsg.packed import (
     fill_brackets,
     pack_trees,
 )
+from monolingual.tsg.treebank_files import escaped
 from monolingual.tsg.trees import Tree, fold, leaves, parse_trees, read_trees
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, read_lines
@@ -133,8 +135,8 @@ def _forest_of(path: PathLike, block: list[tuple[int, str, list[str]]]) -> Sourc
         lines.setdefault(name, number)
     for _, name, children in block:
         label, mark, _ = name.rpartition("#")
-        node = nodes.setdefault(name, RawNode(label if mark and label else name, []))
-        edge = [child if child in lines else (child,) for child in children]
+        node = nodes.setdefault(name, RawNode(escaped(label if mark and label else name), []))
+        edge = [child if child in lines else (escaped(child),) for child in children]
         node.edges.append(edge)  # type: ignore[attr-defined]
     try:
         forest = arrange(nodes, block[0][1])
@@ -180,7 +182,7 @@ def read_sentences(
         Names the line of a sentence that is too long.
     """
     for number, line in enumerate(read_lines(path), start=1):
-        words = tuple(split_words(line))
+        words = tuple(map(escaped, split_words(line)))
         if words:
             yield _filled(path, number, Tree(UNKNOWN, words), labels, tags, root, longest)
 

@@ -28,7 +28,7 @@ from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import TreeError
 
-__all__ = ["GraphNode", "SentenceGraph", "continuous", "gaps", "kind_of", "read_graphs"]
+__all__ = ["GraphNode", "SentenceGraph", "continuous", "escaped", "gaps", "kind_of", "read_graphs"]
 
 _TOPS = ("TOP", "ROOT", "VROOT")
 _BRACKETS = {"(": "-LRB-", ")": "-RRB-"}
@@ -214,7 +214,7 @@ def _bottom_up(
     return sorted(inner, key=lambda name: -depth.get(name, 0))
 
 
-def _shown(word: str) -> str:
+def escaped(word: str) -> str:
     """A word or a label as brackets hold it: STTS has a tag `$(`."""
     return "".join(_BRACKETS.get(character, character) for character in word)
 
@@ -252,14 +252,14 @@ def _read_export(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[S
             if len(columns) < at + 4:
                 hint = "Expected form, tag, morphology, edge label and parent; with a lemma after #FORMAT 4"
                 raise TreeError(path, number, counted(len(columns), "column"), hint)
-            entry = _Entry(number, _shown(columns[at]), columns[at + 2], columns[at + 3])
+            entry = _Entry(number, escaped(columns[at]), columns[at + 2], columns[at + 3])
             if re.fullmatch(r"#[0-9]{3}", columns[0]):
                 if columns[0][1:] in inner:
                     found = f"the constituent {columns[0][1:]} stands twice"
                     raise TreeError(path, number, found, "Give each one a number of its own")
                 inner[columns[0][1:]] = entry
             else:
-                forms.append(_shown(columns[0]))
+                forms.append(escaped(columns[0]))
                 words.append(entry)
     if inside:
         raise TreeError(path, begin, "the sentence has no #EOS", "The file is cut off")
@@ -331,9 +331,9 @@ def _take_element(path: PathLike, line: int, state: _TigerState, name: str, give
         state.ids.add(given["id"])
         state.open = given["id"]
         if name == "t":
-            state.terminals.append((line, state.open, _shown(given["word"]), _shown(given["pos"])))
+            state.terminals.append((line, state.open, escaped(given["word"]), escaped(given["pos"])))
         else:
-            state.inner[state.open] = (line, _shown(given["cat"]))
+            state.inner[state.open] = (line, escaped(given["cat"]))
 
 
 def _tiger_sentence(path: PathLike, state: _TigerState) -> SentenceGraph:
@@ -363,7 +363,7 @@ def _read_disc(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[Sen
         root = _disc_tree(path, number, tree, forms, given)
         if root.words != tuple(range(len(root.words))):
             raise TreeError(path, number, f"the words have the numbers {list(root.words)[:20]}", _NUMBERING)
-        yield SentenceGraph(tuple(_shown(forms[word]) for word in root.words), root, number)
+        yield SentenceGraph(tuple(escaped(forms[word]) for word in root.words), root, number)
 
 
 def _disc_tree(

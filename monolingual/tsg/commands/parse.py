@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser", "run"]
 
-_ESCAPES = {"(": "-LRB-", ")": "-RRB-"}
-
 
 def add_parser(subparsers) -> None:
     """Add the command."""
@@ -26,7 +24,8 @@ def add_parser(subparsers) -> None:
         "parse",
         help="parse sentences with a learnt grammar",
         description="Write a tree for every sentence of standard input, words separated by spaces, on a line "
-        "of its own; a sentence without words gives an empty line.",
+        "of its own; a sentence without words gives an empty line. Brackets in words are written -LRB- and "
+        "-RRB-, as in treebanks.",
         epilog="examples:\n  scfg-monolingual tsg parse run --method mer < sentences.txt > trees.mrg\n"
         "  scfg-monolingual tsg parse run --method mpd --format trees --gold-tags < gold.mrg > trees.mrg",
     )
@@ -171,6 +170,7 @@ def _sentences(
 ) -> Iterator[tuple[list[str], list[str] | None]]:
     """Words, and their tags where the input has them; trees are cleaned as those of the training were."""
     from monolingual.tsg.transforms import clean
+    from monolingual.tsg.treebank_files import escaped
     from monolingual.tsg.trees import leaves, preterminals, read_trees
     from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.files import read_lines
@@ -181,7 +181,7 @@ def _sentences(
             yield ([], []) if kept is None else (leaves(kept), preterminals(kept))
         return
     for line in read_lines(options.input):
-        yield [_ESCAPES.get(word, word) for word in split_words(line)], None
+        yield list(map(escaped, split_words(line))), None
 
 
 def _parser(learnt: LearntGrammar, grammar: str, beam: float) -> Parser:

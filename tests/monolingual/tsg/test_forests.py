@@ -157,6 +157,14 @@ def test_forests_are_read(tmp_path):
     assert [line for _, line in found] == [2, 8]
 
 
+def test_brackets_in_words_and_names_are_written_as_in_treebanks(tmp_path):
+    text = "S -> NP#(1) VP(\nNP#(1) -> dog(s)\nVP( -> )\n"
+    (found,) = read_forests(written(tmp_path, text))
+    assert texts_of(found.forest) == ["(S (NP dog-LRB-s-RRB-) (VP-LRB- -RRB-))"]
+    (found,) = read_sentences(written(tmp_path, "dog(s) (\n"), ["A"], ["B"], "A", 9)
+    assert list(found.forest.words) == ["dog-LRB-s-RRB-", "-LRB-"]
+
+
 @pytest.mark.parametrize(
     ("read", "text", "line", "complaint"),
     [
@@ -246,6 +254,31 @@ def test_a_run_on_forests_resumes_parses_and_tells_its_trees(files, tmp_path, ca
     assert main(["tsg", "parse", str(through), "--input", str(sentence), "--quiet"]) == 0
     assert leaves(tree_of(capsys.readouterr().out)) == ["the", "dog", "barks"]
     assert main(["tsg", "statistics", str(through), "--quiet"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("--sentences", "dog(s) ( bark )\ncats bark\n"),
+        ("--forests", "S -> NP#2 VP\nNP#2 -> the dog(s)\nVP -> )\n"),
+    ],
+)
+def test_a_run_on_words_with_brackets_can_be_read(option, text, tmp_path, capsys):
+    names = ["--labels", "A,B"] if option == "--sentences" else []
+    told = [option, str(written(tmp_path, text)), *names, "--unknown", "none", "--iterations", "4", "--quiet"]
+    assert main(["tsg", "train", "--output", str(tmp_path / "run"), *told]) == 0
+    chosen = gzip.decompress((tmp_path / "run" / "chosen.mrg.gz").read_bytes()).decode().splitlines()
+    words = [leaves(tree_of(line)) for line in chosen]
+    assert words[0][-1] == "-RRB-"
+    assert "dog-LRB-s-RRB-" in words[0]
+    given = tmp_path / "given"
+    given.write_text(text.splitlines()[0] if option == "--sentences" else "the dog(s) )\n")
+    capsys.readouterr()
+    assert main(["tsg", "parse", str(tmp_path / "run"), "--input", str(given), "--quiet"]) == 0
+    output = capsys.readouterr()
+    assert leaves(tree_of(output.out)) == words[0]
+    assert output.err == ""
+    assert main(["tsg", "statistics", str(tmp_path / "run"), "--quiet"]) == 0
 
 
 @pytest.mark.parametrize(

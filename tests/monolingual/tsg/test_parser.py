@@ -337,6 +337,18 @@ def test_words_are_parsed_and_empty_lines_stay(trained, capsys):
     assert "flat trees of 2 sentences without a derivation, or too long" in output.err
 
 
+def test_brackets_within_words_leave_trees_that_can_be_read(trained, capsys):
+    place, run, _ = trained
+    (place / "text").write_text("the dog(s) sleeps\nthe f(x -LRB- )\n")
+    out = place / "bracketed.mrg"
+    shared = ["tsg", "parse", str(run), "--input", str(place / "text"), "--output", str(out), "--quiet"]
+    assert main(shared) == 0
+    words = [leaves(tree_of(line)) for line in out.read_text().splitlines()]
+    assert words == [["the", "dog-LRB-s-RRB-", "sleeps"], ["the", "f-LRB-x", "-LRB-", "-RRB-"]]
+    assert main(["tsg", "score", str(out), str(out)]) == 0
+    capsys.readouterr()
+
+
 def test_trees_without_words_give_empty_lines(trained, capsys):
     place, run, _ = trained
     (place / "some").write_text("(S (NN dog))\n(S (-NONE- *))\n(S (NN cat))\n")
