@@ -46,7 +46,15 @@ from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
 
-__all__ = ["FORMATS", "format_rules", "grammar_of_names", "probabilities", "read_grammar", "write_grammar"]
+__all__ = [
+    "FORMATS",
+    "format_rules",
+    "grammar_of_names",
+    "probabilities",
+    "read_grammar",
+    "refuse_names",
+    "write_grammar",
+]
 
 FORMATS = ("nltk", "johnson")
 
@@ -190,7 +198,7 @@ def format_rules(
     """
     if style not in FORMATS:
         raise SettingsError(f"grammar format is {style!r}; choose one of {', '.join(FORMATS)}")
-    _refuse_names(grammar, style)
+    refuse_names(grammar, style, numbered=weights is not None or pseudo_counts is not None)
     lhs = heads(grammar)
     for rule in range(num_rules(grammar)):
         if style == "nltk":
@@ -351,10 +359,15 @@ def _column(values: np.ndarray, place: np.ndarray) -> np.ndarray | None:
     return column
 
 
-def _refuse_names(grammar: Grammar, style: str) -> None:
+def refuse_names(grammar: Grammar, style: str, *, numbered: bool = True) -> None:
+    """Raise a SettingsError if the format cannot hold a name, with or without numbers before the rules."""
     for name in grammar.nonterminals:
-        if style == "nltk" and re.search(r"[\s'\"\[\]|]", name):
+        if style == "nltk" and re.search(r"[\s'\"\[\]|]|^#", name):
             raise SettingsError(f"NLTK's format cannot hold the nonterminal {name}; write Johnson's")
+        if style == "johnson" and name.startswith("#") and not numbered:
+            # The line would be a comment.
+            found = f"Johnson's format cannot hold the nonterminal {name} where a line begins with it"
+            raise SettingsError(f"{found}; give the rules weights")
     for name in grammar.terminals:
         if style == "nltk" and "'" in name and '"' in name:
             raise SettingsError(f"NLTK's format cannot hold the terminal {name}; write Johnson's")

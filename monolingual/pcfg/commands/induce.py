@@ -100,12 +100,15 @@ def run(options: argparse.Namespace) -> None:
 def spellable(label: str) -> str:
     """A label as NLTK's format can hold it: blanks, quotes, square brackets and bars as %27, and % as %25.
 
-    >>> spellable("''"), spellable("NP")
-    ('%27%27', 'NP')
+    A # is written so where the label begins with it, which would begin a comment.
+
+    >>> spellable("''"), spellable("#"), spellable("NP")
+    ('%27%27', '%23', 'NP')
     """
-    if not set(label) & set(_REFUSED):
+    if not set(label) & set(_REFUSED) and not label.startswith("#"):
         return label
-    return "".join(f"%{ord(letter):02X}" if letter in _REFUSED + "%" else letter for letter in label)
+    spelled = "".join(f"%{ord(letter):02X}" if letter in _REFUSED + "%" else letter for letter in label)
+    return "%23" + spelled[1:] if label.startswith("#") else spelled
 
 
 def _spelled(rules: Counter[_Rule]) -> Counter[_Rule]:

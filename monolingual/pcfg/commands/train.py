@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     from monolingual.pcfg.commands.sample import read_data, read_prior
-    from monolingual.pcfg.grammar_text import write_grammar
+    from monolingual.pcfg.grammar_text import refuse_names, write_grammar
     from monolingual.pcfg.model import build_model
     from monolingual.pcfg.tightness import analyse
     from monolingual.pcfg.training import pcfg_expectations
@@ -66,6 +66,7 @@ def run(options: argparse.Namespace) -> None:
     if options.tolerance < 0:
         raise SettingsError(f"--tolerance is {options.tolerance:g}; it must be at least 0")
     grammar, probs, pseudo_counts, has_weights = read_model_grammar(options)
+    refuse_names(grammar, options.format)  # Before hours of learning, which would be lost.
     if options.method == "em" and options.prior is None:
         pseudo_counts = None
     model = build_model(grammar, read_prior(options.prior, grammar, pseudo_counts))

@@ -113,6 +113,8 @@ def test_bad_files_are_reported_with_their_line(text, message, tmp_path):
     [
         ("S --> a'\"", "nltk", "cannot hold the terminal"),
         ("1 S[x] --> a", "nltk", "cannot hold the nonterminal"),
+        ("1 S --> #\n1 # --> a", "nltk", "NLTK's format cannot hold the nonterminal #; write Johnson's"),
+        ("1 S --> #a\n1 #a --> a", "johnson", "the nonterminal #a where a line begins with it; give the"),
         ("S -> 'S'", "johnson", "cannot hold the terminal S"),
         ("S -> T 'a'", "johnson", "nonterminal without rules"),
         ("S -> 'a'", "xml", "choose one of nltk, johnson"),
@@ -122,6 +124,13 @@ def test_names_a_format_cannot_hold_are_refused(text, style, message, tmp_path):
     grammar = read(text, tmp_path).grammar
     with pytest.raises(SettingsError, match=message):
         list(format_rules(grammar, style=style))
+
+
+@pytest.mark.parametrize("column", ["weights", "pseudo_counts"])
+def test_a_number_before_it_lets_a_nonterminal_begin_like_a_comment(column, tmp_path):
+    grammar = read("1 S --> # #a\n1 # --> £\n1 #a --> a", tmp_path).grammar
+    lines = list(format_rules(grammar, **{column: np.ones(3)}, style="johnson"))
+    assert names(read("\n".join(lines), tmp_path).grammar) == names(grammar)
 
 
 def test_the_start_symbol_may_stand_apart_from_its_sign(tmp_path):

@@ -99,6 +99,17 @@ def test_quotes_that_are_tags_can_be_written(place):
     }
 
 
+def test_tags_that_would_begin_comments_can_be_written(place):
+    (place / "t.mrg").write_text("(S (#QP (# #) (C# 5)) (#[a%] fell))\n")
+    assert induced() == {
+        "S -> %23QP %23%5Ba%25%5D": 1.0,
+        "%23QP -> %23 C#": 1.0,
+        "%23 -> '#'": 1.0,
+        "C# -> '5'": 1.0,
+        "%23%5Ba%25%5D -> 'fell'": 1.0,
+    }
+
+
 def test_rare_words_become_signatures(place):
     assert "N -> 'UNK'" in induced("--rare", "1")
     assert "D -> 'the'" in induced("--rare", "1")

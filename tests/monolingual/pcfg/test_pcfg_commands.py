@@ -324,6 +324,7 @@ def test_dependencies_can_be_sampled_and_compared(place, capsys):
         ("train ternary --sentences text --output r --prior 0.5", "--prior is below 1"),
         ("train ternary --sentences text --output r --restarts 0", "--restarts is 0"),
         ("train ternary --sentences text --output r --tolerance -1", "--tolerance is -1; it must be at"),
+        ("train pound --sentences nothing --output r", "NLTK's format cannot hold the nonterminal #"),
         ("dependencies text --output r", "text:1: one column"),
         ("simulate spaced", "spaced: trees with the symbol 'New York' could not be read again"),
     ],
@@ -332,6 +333,7 @@ def test_mistakes_get_one_line(arguments, message, place, capsys):
     (place / "ab").write_text("S -> 'a' S 'b' | 'a' 'b'\n")
     (place / "endless").write_text("S -> 'a' S\n")
     (place / "spaced").write_text("S -> 'New York'\n")
+    (place / "pound").write_text("1 S --> #\n1 # --> £\n")
     assert pcfg(*arguments.split()) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("scfg-monolingual: ")
