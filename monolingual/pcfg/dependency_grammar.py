@@ -26,6 +26,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from monolingual.pcfg.grammar import Grammar, build_grammar
+from monolingual.pcfg.trees import escaped
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.numerals import whole_number
 from scfg_sampler.core.wording import counted
@@ -104,7 +105,8 @@ def read_tagged(path: PathLike, *, max_length: int = 10) -> Iterator[TaggedSente
 def format_brackets(sentence: TaggedSentence) -> str:
     """The constituents of a dependency tree as a bracketed tree: each head with all its dependents.
 
-    A subtree that is not one stretch of words (where the tree is not projective) is left out.
+    A subtree that is not one stretch of words (where the tree is not projective) is left out. A bracket in a
+    tag is written -LRB- or -RRB-, as in STTS's `$(`.
 
     >>> format_brackets(TaggedSentence(("DT", "NN", "VBZ"), (2, 3, 0)))
     '(X (X DT NN) VBZ)'
@@ -120,7 +122,7 @@ def format_brackets(sentence: TaggedSentence) -> str:
     for word, tag in enumerate(sentence.tags):
         opened = sum(begin == word for begin, _ in stretches)
         closed = sum(end == word + 1 for _, end in stretches)
-        pieces.append("(X " * opened + tag + ")" * closed)
+        pieces.append("(X " * opened + escaped(tag) + ")" * closed)
     return " ".join(pieces)
 
 

@@ -26,7 +26,7 @@ from scfg_sampler.core.jit import kernel
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, TreeError
 
-__all__ = ["Sentences", "Spans", "format_tree", "read_sentences", "read_trees", "spans", "yields"]
+__all__ = ["Sentences", "Spans", "escaped", "format_tree", "read_sentences", "read_trees", "spans", "yields"]
 
 _TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)  # A no-break space is a part of a word.
 
@@ -151,10 +151,10 @@ def format_tree(grammar: Grammar, rules) -> str:
             pieces.append(item)
             continue
         rule = int(next(following))
-        pieces.append(f" ({_shown(grammar.nonterminals[lhs[rule]])}")
+        pieces.append(f" ({escaped(grammar.nonterminals[lhs[rule]])}")
         pending.append(")")
         for symbol in reversed(rule_symbols(grammar, rule)):
-            pending.append(f" {_shown(grammar.terminals[symbol])}" if symbol >= 0 else symbol)
+            pending.append(f" {escaped(grammar.terminals[symbol])}" if symbol >= 0 else symbol)
     return "".join(pieces).lstrip()
 
 
@@ -174,7 +174,7 @@ def _rule_index(grammar: Grammar) -> dict[tuple, int]:
     """Rules by the names of their symbols as trees have them; terminals are in a tuple of their own."""
     lhs = heads(grammar)
     found: dict[tuple, int] = {}
-    for shown in (_shown, str):  # A terminal -LRB- is itself before it is a bracket.
+    for shown in (escaped, str):  # A terminal -LRB- is itself before it is a bracket.
         for rule in range(num_rules(grammar)):
             right = [
                 (shown(grammar.terminals[s]),) if s >= 0 else shown(grammar.nonterminals[-1 - s])
@@ -184,7 +184,7 @@ def _rule_index(grammar: Grammar) -> dict[tuple, int]:
     return found
 
 
-def _shown(name: str) -> str:
+def escaped(name: str) -> str:
     """A symbol as trees have it."""
     return name.replace("(", "-LRB-").replace(")", "-RRB-")
 
@@ -216,8 +216,8 @@ def _tree_rules(path: PathLike, number: int, tokens: list[str], grammar: Grammar
         else:
             node = stack[-1][1]
             node.append((token,) if node else token)
-            if len(node) == 1 and len(stack) == 1 and token != _shown(grammar.nonterminals[0]):
-                found = f"the root is {token}, the start symbol {_shown(grammar.nonterminals[0])}"
+            if len(node) == 1 and len(stack) == 1 and token != escaped(grammar.nonterminals[0]):
+                found = f"the root is {token}, the start symbol {escaped(grammar.nonterminals[0])}"
                 raise TreeError(path, number, found, "Name the start symbol with a line %start")
     if stack:
         raise TreeError(

@@ -268,6 +268,14 @@ def test_dependencies_can_be_sampled_and_compared(place, capsys):
     assert "Kolmogorov-Smirnov sink / only-tight" in capsys.readouterr().out
 
 
+def test_dependencies_over_tags_with_brackets_can_be_scored(place, capsys):
+    (place / "stts").write_text("ART NN $( VVFIN $)\t2 4 4 0 4\tder Hund - bellt )\n")
+    assert pcfg("dependencies", "stts", "--output", "dep", "--quiet") == 0
+    assert (place / "dep.gold").read_text() == "(X (X ART NN) $-LRB- VVFIN $-RRB-)\n"
+    assert pcfg("parse", "dep.grammar", "--sentences", "dep.sentences", "--gold", "dep.gold") == 0
+    assert "F1" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
