@@ -61,6 +61,7 @@ FORMATS = ("nltk", "johnson")
 _TOKEN = re.compile(r"""("[^"]*"|'[^']*'|\[[^\]]*\]|\||[^\s|"'\[\]]+)\s*""")
 _START = re.compile(r"%\s*start\b(.*)")
 _FEATURES = re.compile(r"[^\s\[\]'\"|]+\[(?:[^\]\s]*=|[+-])")  # As in NP[NUM=sg].
+_QUOTED_OR_COMMENT = re.compile(r"""'[^']*'?|"[^"]*"?|(?:(?<=->)|(?<![^\s|"'\[\]]))#.*""")
 _SUM_TOLERANCE = 1e-4
 
 
@@ -264,7 +265,7 @@ def _whole_lines(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
 def _style_of(path: PathLike, number: int, content: str, before: str) -> str:
     """The format of a line, which must be that of the lines before, if there are any."""
     found = "johnson" if "-->" in content.split() else "nltk" if "->" in content else ""
-    if found != "johnson" and (features := _FEATURES.search(content)):
+    if found != "johnson" and (features := _FEATURES.search(_QUOTED_OR_COMMENT.sub(" ", content))):
         text = f"a rule of a feature grammar: {features[0]} … is a nonterminal with features"
         raise InputError(path, number, text, "Only plain context-free grammars are read")
     if not found or (before and found != before):

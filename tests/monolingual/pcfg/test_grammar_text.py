@@ -60,6 +60,20 @@ def test_spaces_are_needed_only_between_names(tmp_path):
     assert_array_equal(weighted.weights, [0.4, 0.6])
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("S -> 'a' # as NP[NUM=sg]", ["S -> 'a'"]),
+        ("S -> 'a'# NP[+WH]", ["S -> 'a'"]),
+        ("S->'a'|#NP[+WH]\nT->#NP[+WH]", ["S -> 'a'", "S ->", "T ->"]),
+        ("S -> 'a' 'b[i=0]' | \"it's[-x]\"", ["S -> 'a' 'b[i=0]'", 'S -> "it\'s[-x]"']),
+    ],
+)
+def test_features_in_words_and_comments_are_none_of_the_grammar(text, expected, tmp_path):
+    (tmp_path / "g").write_text(text)
+    assert names(read_grammar(tmp_path / "g", empty=True).grammar) == expected
+
+
 def test_weights_are_normalised_on_request_only(tmp_path):
     weighted = read("S -> S S [2] | 'a' [6]", tmp_path)
     with pytest.raises(InputError, match=r"weights of the rules of S sum to 8.*--normalise"):
@@ -94,6 +108,8 @@ def test_weights_whose_sum_is_no_number_are_refused(tmp_path, normalised):
             r"g:2: a rule of a feature grammar: NP.NUM= … is a nonterminal with",
         ),
         ("S[-INV] -> 'a'", r"g:1: a rule of a feature grammar: S.- … is"),
+        ("S -> '#' X# NP[NUM='sg'] # x", r"g:1: a rule of a feature grammar: NP.NUM= … is"),
+        ("S -> 'NP[NUM=sg]", r"g:1: cannot be read from"),
         ("S = 'a'", r"g:1: not a rule: \"S = 'a'\""),
         ("S -> 'a'\n1 S --> b", r"g:2: not a rule"),
         ("1 2 3 S --> b", r"g:1: 4 fields before -->"),
