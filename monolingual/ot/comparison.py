@@ -217,9 +217,14 @@ def comparison_record(entry: Comparison) -> dict[str, Any]:
 
 
 def _telling_constraints(tableaux: Tableaux) -> int:
-    """How many constraints tell candidates of some input apart."""
+    """How many constraints tell candidates of some input apart of which something was observed.
+
+    On the others, which have no tokens, the likelihood does not depend.
+    """
     telling = np.zeros(len(tableaux.constraints), dtype=bool)
     for index in range(len(tableaux.inputs)):
         candidates = tableaux.candidates(index)
-        telling |= np.ptp(tableaux.violations[candidates.start : candidates.stop], axis=0) > 0
+        rows = slice(candidates.start, candidates.stop)
+        if tableaux.frequency[rows].any():
+            telling |= np.ptp(tableaux.violations[rows], axis=0) > 0
     return int(telling.sum())

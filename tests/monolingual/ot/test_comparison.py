@@ -74,6 +74,19 @@ def test_aicc_adds_what_few_tokens_make_of_aic(place, capsys):
     assert compared(capsys, "maxent")[0]["grammars"][0]["aicc"] is None
 
 
+def test_an_input_without_tokens_adds_no_fitted_value(place, capsys):
+    (place / "t.tsv").write_text(
+        "input\toutput\tfrequency\tA\tB\tC\n"
+        "x\ta\t5\t1\t0\t0\nx\tb\t5\t0\t1\t0\nx\te\t0\t1\t1\t0\n"
+        "y\tc\t0\t0\t0\t1\ny\td\t0\t0\t0\t0\n"
+    )
+    for command, values in (("maxent", 2), ("fit", 1)):  # In Stochastic OT only differences count.
+        assert main(["ot", command, "t.tsv", "--output", f"{command}-unseen", "--quiet"]) == 0
+        entry = compared(capsys, f"{command}-unseen")[0]["grammars"][0]
+        assert entry["parameters"] == values
+        assert_allclose(entry["aic"], 2 * values - 2 * entry["log_likelihood"], rtol=1e-12)
+
+
 def test_runs_learnt_from_other_data_are_named(place, capsys):
     assert "was learnt from other" not in compared(capsys, "maxent")[1]
     (place / "t.tsv").write_text(BOUNDED.replace("\t6\t", "\t7\t"))
