@@ -289,8 +289,9 @@ def token_counts(tableaux: Tableaux, tokens: int | None = None) -> np.ndarray:
     InputError
         Nothing was observed.
     SettingsError
-        Frequencies are neither whole nor probabilities and `tokens` is not given, or it is below 1; or there
-        are more tokens than memory is for.
+        `tokens` is not given, and frequencies are neither whole nor probabilities, or a probability is so
+        small that it would count as never observed; `tokens` is below 1; or there are more tokens than memory
+        is for.
     """
     frequency = tableaux.frequency
     total = float(frequency.sum())
@@ -310,8 +311,12 @@ def token_counts(tableaux: Tableaux, tokens: int | None = None) -> np.ndarray:
         return frequency.astype(np.int64)
     if np.bincount(tableaux.input_of(), frequency).max() <= 1.0 + 1e-9:
         counts = np.round(frequency * _HUNDRED).astype(np.int64)
-        if counts.sum() > 0:
-            return counts
+        for lost in np.flatnonzero((frequency > 0) & (counts == 0))[:1]:
+            raise SettingsError(
+                f"{candidate_name(tableaux, lost)} has the frequency {frequency[lost]:g}, which in percent "
+                "rounds to no token; say with --tokens how many all are"
+            )
+        return counts
     raise SettingsError(
         "frequencies are neither whole nor probabilities; say with --tokens how many they are"
     )

@@ -300,6 +300,17 @@ def test_tokens_are_counts_percentages_or_scaled():
         token_counts(tableaux("A", ("x", "a", 0, "0")))
 
 
+def test_a_variant_is_not_lost_when_probabilities_become_percentages():
+    for rare in (0.004, 0.005):  # Half a per cent is rounded to the even number, 0.
+        example = tableaux("A B", ("x", "a", 1 - rare, "10"), ("x", "b", rare, "01"), ("x", "c", 0, "11"))
+        message = f"^x → b has the frequency {rare}, which in percent rounds to no token; say with --tokens"
+        with pytest.raises(SettingsError, match=message):
+            token_counts(example)
+        assert token_counts(example, 1000).tolist() == [1000 - 1000 * rare, 1000 * rare, 0]
+    kept = tableaux("A B", ("x", "a", 0.994, "10"), ("x", "b", 0.006, "01"), ("x", "c", 0, "11"))
+    assert token_counts(kept).tolist() == [99, 1, 0]
+
+
 def test_shares_and_ties():
     assert relative_frequencies(SPANISH).tolist() == [1, 0, 0.5, 0.5, 0.9, 0.1]
     unseen = tableaux("A", ("x", "a", 0, "0"), ("x", "b", 0, "0"))
