@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
 
     tableaux, above = load_a_priori(options, "typology")
     found = factorial_typology(tableaux, above=above)
-    observed = [_is_observed(tableaux, language.winners) for language in found.languages]
+    observed = _observed(tableaux, [language.winners for language in found.languages])
     never = [candidate_name(tableaux, candidate) for candidate in found.never]
     implied = [(candidate_name(tableaux, a), candidate_name(tableaux, b)) for a, b in found.implications]
     if options.json:
@@ -85,10 +85,19 @@ def run(options: argparse.Namespace) -> None:
             print(f"  {a}  ⇒  {b}")
 
 
-def _is_observed(tableaux, winners: tuple[int, ...]) -> bool:
-    """Whether the winner of each input is as frequent as any, and something was observed."""
-    frequency = tableaux.frequency
-    return bool(frequency.any()) and all(
-        frequency[winner] == max(frequency[c] for c in tableaux.candidates(index))
-        for index, winner in enumerate(winners)
-    )
+def _observed(tableaux, languages: list[tuple[int, ...]]) -> list[bool]:
+    """Of each language, whether the winner of each input is as frequent as any, and something was observed.
+
+    Candidates with equal violations are one output, of which languages name the first: together they have
+    the tokens of all.
+    """
+    import numpy as np
+
+    from monolingual.ot.tableaux import identical_candidates
+
+    total = tableaux.frequency.copy()
+    for group in identical_candidates(tableaux):
+        total[list(group)] = total[list(group)].sum()
+    most = np.maximum.reduceat(total, tableaux.start[:-1])
+    least = most * (1.0 - 1e-9)  # As .1 and .2 are more than .3 by rounding.
+    return [bool(total.any() and np.all(total[list(winners)] >= least)) for winners in languages]

@@ -6,11 +6,13 @@ The oracle is the list of all rankings: `height[c]` is the rank of constraint c,
 from __future__ import annotations
 
 import itertools
+import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from monolingual.cli import main
 from monolingual.ot.biased_demotion import (
     METHODS,
     demote_by,
@@ -19,6 +21,7 @@ from monolingual.ot.biased_demotion import (
     recognised_faithfulness,
 )
 from monolingual.ot.demotion import demote
+from monolingual.ot.formats import write_tableaux
 from monolingual.ot.reduction import BASES, reduced
 from monolingual.ot.typology import factorial_typology, ranking_share
 from scfg_sampler.errors import InputError
@@ -224,6 +227,29 @@ def test_typology_is_what_trying_all_rankings_gives(rng):
             given = [winners for winners in expected if a in winners]
             holds = place[a] != place[b] and all(b in winners for winners in given)
             assert ((a, b) in found.implications) == (holds and any(b not in w for w in expected))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "marks"),
+    [
+        ((0, 10, 0), (True, False)),  # Of x, y and z, the first two of which have the same violations.
+        ((4, 4, 7), (True, False)),
+        ((0.1, 0.2, 0.3), (True, True)),
+        ((0, 3, 7), (False, True)),
+        ((0, 0, 0), (False, False)),
+    ],
+)
+def test_tokens_of_twins_are_those_of_one_output(tmp_path, capsys, tokens, marks):
+    rows = [("pa", "x", tokens[0], "10"), ("pa", "y", tokens[1], "10"), ("pa", "z", tokens[2], "01")]
+    write_tableaux(tableaux("A B", *rows), tmp_path / "t")
+    assert main(["ot", "typology", str(tmp_path / "t"), "--json"]) == 0
+    languages = json.loads(capsys.readouterr().out)["languages"]
+    assert [(entry["outputs"], entry["observed"]) for entry in languages] == [
+        (["x"], marks[0]),
+        (["z"], marks[1]),
+    ]
+    assert main(["ot", "typology", str(tmp_path / "t")]) == 0
+    assert ("1*" in capsys.readouterr().out) == marks[0]
 
 
 def test_typology_under_given_rankings_is_what_trying_those_gives(rng):
