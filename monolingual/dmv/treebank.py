@@ -37,6 +37,8 @@ __all__ = [
 
 _NO_HEAD = -1
 _CHUNK = re.compile(r"[BILUES]-\S+|O")
+_NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
+"""Positions of multiword tokens and empty nodes."""
 _MOST_COLUMNS = 6
 """Of lines with a word each that end in a chunk or a name."""
 Punctuation: TypeAlias = Collection[str] | Callable[[Sequence[tuple[str, str]]], Collection[str]]
@@ -142,6 +144,7 @@ def read_treebank(
     in_blocks = first.startswith("#") or first.count("\t") >= 6
     if not in_blocks:
         _refuse_chunks(path, lines)
+        _refuse_spaces(path, lines)
     if callable(punctuation):
         punctuation = punctuation(_tag_pairs(lines)) if in_blocks else ()
     sentences = StoredSentences(lines)
@@ -234,6 +237,24 @@ def _refuse_chunks(path: PathLike, lines: Iterable[str]) -> None:
         raise TreeError(path, first, found, hint)
 
 
+def _refuse_spaces(path: PathLike, lines: Iterable[str]) -> None:
+    """Raise TreeError if each line is a word in 8 to 10 columns without tabs, which would pass for tags."""
+    first, last = 0, 0
+    for number, line in enumerate(lines, start=1):
+        cells = line.split()
+        if not cells or cells[0].startswith("#") or _NO_WORD.fullmatch(cells[0]):
+            continue
+        if "\t" in line or not 8 <= len(cells) <= 10 or cells[0] not in ("1", str(last + 1)):
+            return
+        # Numbers alone are a sentence of word classes, which have such names.
+        if not (cells[6] == "_" or cells[6].isdecimal()) or cells[7].isdecimal():
+            return
+        first, last = first or number, int(cells[0])
+    if first:
+        hint = "Put tabs there: awk -v OFS='\\t' '{$1 = $1} 1'"
+        raise TreeError(path, first, "seems to be CoNLL-U or CoNLL-X with spaces between columns", hint)
+
+
 def _read_columns(path: PathLike, number: int, line: str) -> Sentence:
     """A sentence of three columns; without heads if there is one column."""
     columns = line.split("\t")
@@ -271,7 +292,7 @@ def _words(path: PathLike, first: int, block: list[str]) -> Iterator[tuple[int, 
             made = '$1,$2,$3,$5,$5,$7,$9,$11,"_","_"'
             hint = f"Make CoNLL-X of it: awk -F'\\t' -v OFS='\\t' 'NF {{print {made}}} !NF'"
             raise TreeError(path, number, "seems to be CoNLL-2009, whose heads are in the ninth column", hint)
-        if not re.fullmatch(r"[0-9]+[-.][0-9]+", columns[0]):
+        if not _NO_WORD.fullmatch(columns[0]):
             yield number, columns
 
 

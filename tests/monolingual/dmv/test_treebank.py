@@ -52,6 +52,14 @@ CONLLX = """\
 
 """
 
+SPACED = """\
+1 The _ DT DT _ 2 det _ _
+2 dog _ NN NN _ 3 nsubj _ _
+3 barks _ VBZ VBZ _ 0 root _ _
+
+1 Oslo _ NNP NNP _ 0 root _ _
+"""
+
 WORD = "{}\tx\tx\tDET\tDT\t_\t{}\tdep\t_\t_\n"
 
 
@@ -131,6 +139,10 @@ def test_three_columns_and_tags_alone(tmp_path):
             "seems to be chunks or",
         ),
         ("the\tO\nOslo\tB-LOC\n", 1, "seems to be chunks or names"),
+        (SPACED, 1, "seems to be CoNLL-U or CoNLL-X with spaces between columns. Put tabs there"),
+        ("\n" + SPACED.replace(" _ _\n", "\n"), 2, "seems to be CoNLL-U or CoNLL-X with spaces"),
+        (SPACED.replace("1 Oslo", "1-2 Oslo _ _ _ _ _ _ _ _\n1 Oslo"), 1, "with spaces between"),
+        (SPACED.replace(" 2 det", " _ _"), 1, "with spaces between"),
         ("1\tx\tx\tx\tDT\tDT\t_\t_\t0\t0\tROOT\tROOT\t_\t_\n", 1, "seems to be CoNLL-2009"),
         ("DT NN\t2 1\tx\n", 1, "depends on itself"),
         ("DT NN\t0 3\tx\n", 1, "head 3 in a sentence of 2 words"),
@@ -160,6 +172,41 @@ def test_what_is_no_treebank_is_reported_with_its_line(text, line, found, tmp_pa
 def test_sentences_of_tags_are_no_chunks(text, tmp_path):
     sentences = read_treebank(written(tmp_path, text))
     assert [" ".join(sentence.tags) for sentence in sentences] == text.splitlines()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 5 3 2 7 8 4 4\n2 1 1 6 9 3 5 2\n",
+        "1 NN VB DT NN IN 2 NN\n3 DT NN VB DT NN 2 NN\n",
+        "1 NN VB DT NN IN 2 NN\n2 DT NN\n",
+        "1 NN VB DT NN IN DT NN\n",
+        "1 NN VB DT NN IN 2\n",
+    ],
+    ids=["word classes", "numbers that do not count", "lengths that differ", "no number", "seven tags"],
+)
+def test_sentences_of_tags_are_no_columns(text, tmp_path):
+    sentences = read_treebank(written(tmp_path, text))
+    assert [" ".join(sentence.tags) for sentence in sentences] == text.splitlines()
+
+
+def test_what_is_said_of_spaces_makes_a_treebank(tmp_path):
+    """The command of the message, run."""
+    path = written(tmp_path, SPACED, "spaced")
+    with pytest.raises(TreeError) as error:
+        read_treebank(path)
+    made = subprocess.run(
+        ["bash", "-c", f"{error.value.hint.partition(': ')[2]} spaced"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    sentences = read_treebank(written(tmp_path, made.stdout))
+    assert [(sentence.tags, sentence.heads) for sentence in sentences] == [
+        (("DT", "NN", "VBZ"), (2, 3, 0)),
+        (("NNP",), (0,)),
+    ]
 
 
 def test_what_is_said_of_conll_2009_makes_a_treebank(tmp_path, monkeypatch):
