@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import tempfile
@@ -11,15 +12,18 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
+from monolingual.dmv.commands import read
+from monolingual.dmv.commands.parse import warn_of_unknown
 from monolingual.dmv.drawing import draw_arcs
 from monolingual.dmv.evaluation import evaluate
 from monolingual.dmv.model import DmvModel, read_model, write_model
 from monolingual.dmv.parsing import parse, posteriors
-from monolingual.dmv.punctuation import recognise
+from monolingual.dmv.punctuation import AUTOMATIC
 from monolingual.dmv.report import ReportInputs, write_report
-from monolingual.dmv.treebank import StoredSentences, read_treebank, shown_words
+from monolingual.dmv.treebank import StoredSentences, shown_words
 from monolingual.notebook.calls import call, lines_file, of_lines
-from scfg_sampler.core.arguments import ArgumentError, require_file, require_lines
+from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_file, require_lines, require_type
+from scfg_sampler.core.console import hushed
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
@@ -98,6 +102,8 @@ class DependencyModel:
     Parameters
     ----------
     model : DmvModel
+    tags, punctuation : str, optional
+        How treebanks are read unless a method is told otherwise: as the options of `scfg-monolingual dmv`.
 
     >>> import monolingual
     >>> model = monolingual.train_dmv(["DT NN VB", "NN VB DT NN", "NN VB"], rounds=20)
@@ -105,16 +111,26 @@ class DependencyModel:
     (('DT', 'NN', 'VB'), [3])
     """
 
-    def __init__(self, model: DmvModel):
+    def __init__(self, model: DmvModel, *, tags: str = "xpos", punctuation: str = AUTOMATIC):
         self.model = model
+        self._told = {"tags": tags, "punctuation": punctuation}
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The tags that the model knows."""
         return self.model.tags
 
-    def parse(self, sentences: PathLike | Sequence[str], decoder: str = "mbr") -> list[DependencyTree]:
+    def parse(
+        self,
+        sentences: PathLike | Sequence[str],
+        decoder: str = "mbr",
+        *,
+        tags: str | None = None,
+        punctuation: str | None = None,
+    ) -> list[DependencyTree]:
         """The best tree of every sentence.
+
+        Tags that the model does not know are warned of, and parsed as average ones.
 
         Parameters
         ----------
@@ -123,13 +139,17 @@ class DependencyModel:
             tree without words.
         decoder : str
             mbr or viterbi.
+        tags, punctuation : str, optional
+            As those of `train_dmv`, for treebanks in ten columns; by default what that was told, or the
+            defaults of `scfg-monolingual dmv` for a model from a file.
         """
         _check_decoder(decoder)
+        told = self._reading(tags, punctuation)
         if not isinstance(sentences, (str, os.PathLike)):
             sentences = require_lines("a text", sentences)
             if not any(line.strip() for line in sentences):
                 return _without_words(len(sentences))
-        found = _read(sentences)
+        found = self._read(sentences, told)
         heads = parse(self.model, found, decoder)
         trees = []
         following = zip(found, heads, posteriors(self.model, found), strict=True)
@@ -139,14 +159,20 @@ class DependencyModel:
         return trees + _without_words(found.blank_lines(len(found)))
 
     def evaluate(
-        self, treebank: PathLike | Sequence[str], decoder: str = "mbr"
+        self,
+        treebank: PathLike | Sequence[str],
+        decoder: str = "mbr",
+        *,
+        tags: str | None = None,
+        punctuation: str | None = None,
     ) -> dict[str, dict[str, float]]:
         """Attachment accuracy in percent by length of sentences, as `dmv evaluate --json` prints it.
 
-        NaN, there null, of lengths without words.
+        NaN, there null, of lengths without words. The treebank is read, and unknown tags are warned of, as by
+        `parse`.
         """
         _check_decoder(decoder)
-        gold = _read(treebank)
+        gold = self._read(treebank, self._reading(tags, punctuation))
         if any(len(sentence.heads) != len(sentence.tags) for sentence in gold):
             raise ArgumentError("the treebank has sentences without heads; give one with gold trees")
         found = evaluate(parse(self.model, gold, decoder), [sentence.heads for sentence in gold])
@@ -156,14 +182,45 @@ class DependencyModel:
         """Write the model as text, which `load_dmv` and the commands read."""
         write_model(path, self.model)
 
-    def report(self, output: PathLike, treebank: PathLike | Sequence[str] | None = None) -> None:
-        """Write the page of `scfg-monolingual dmv report`, with some sentences of a treebank parsed."""
+    def report(
+        self,
+        output: PathLike,
+        treebank: PathLike | Sequence[str] | None = None,
+        *,
+        tags: str | None = None,
+        punctuation: str | None = None,
+    ) -> None:
+        """Write the page of `scfg-monolingual dmv report`, with some sentences of a treebank parsed.
+
+        The treebank is read, and unknown tags are warned of, as by `parse`.
+        """
         require_not_lost(output, "the page", treebank)
+        told = self._reading(tags, punctuation)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.txt"
             self.write(path)
-            sentences = None if treebank is None else _read(treebank)
+            sentences = None if treebank is None else self._read(treebank, told)
             write_report(ReportInputs(path, treebank=sentences, title="Dependency model"), output)
+
+    def _reading(self, tags: str | None, punctuation: str | None) -> argparse.Namespace:
+        """How to read a treebank, as options have it."""
+        given = {"tags": tags, "punctuation": punctuation}
+        told = {**self._told, **{name: each for name, each in given.items() if each is not None}}
+        for name, each in told.items():
+            require_type(name, each, str, "a text")
+        if told["tags"] not in ("xpos", "upos"):
+            raise ArgumentError(f"tags is {told['tags']!r}; choose xpos or upos")
+        return argparse.Namespace(**told)
+
+    def _read(self, sentences: PathLike | Sequence[str], told: argparse.Namespace) -> StoredSentences:
+        """The sentences of a treebank; warns as the commands do."""
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder) / "sentences"
+            path = lines_file(sentences, place)
+            with of_arguments(), of_lines(("the sentences", sentences, place)), hushed():
+                found = read(told, path, "the sentences" if path is place else None)
+        warn_of_unknown(self.model, found)
+        return found
 
     def __repr__(self) -> str:
         return f"DependencyModel of {counted(len(self.tags), 'tag')}"
@@ -172,15 +229,6 @@ class DependencyModel:
 def _check_decoder(decoder: str) -> None:
     if decoder not in ("mbr", "viterbi"):
         raise ArgumentError(f"decoder is {decoder!r}; choose mbr or viterbi")
-
-
-def _read(sentences: PathLike | Sequence[str]) -> StoredSentences:
-    """The sentences of a treebank, without what is recognised as punctuation in ten columns."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "sentences"
-        path = lines_file(sentences, place)
-        with of_lines(("the sentences", sentences, place)):
-            return read_treebank(path, punctuation=lambda pairs: recognise(pairs).punctuation)
 
 
 def train_dmv(
@@ -247,7 +295,9 @@ def train_dmv(
                 if not isinstance(text, (str, os.PathLike)) and (refused or not checkpoint.exists()):
                     with contextlib.suppress(OSError):  # Of a place that is no directory, above all.
                         texts[name].unlink()
-        return DependencyModel(read_model(place))
+        how = {name: given[name] for name in ("tags", "punctuation") if given.get(name) is not None}
+        texts_of = {name: each if isinstance(each, str) else ",".join(each) for name, each in how.items()}
+        return DependencyModel(read_model(place), **texts_of)
 
 
 def load_dmv(path: PathLike) -> DependencyModel:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from monolingual.dmv.punctuation import AUTOMATIC, TAG_SETS, named_tags, recognise
 from scfg_sampler.core import console, parsers
+from scfg_sampler.core.files import PathLike
 
 __all__ = ["COMMANDS", "add_checkpoint_option", "add_parser", "add_treebank_options", "read"]
 
@@ -53,48 +54,53 @@ def add_checkpoint_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read(options: argparse.Namespace, path: str):
-    """The sentences of a treebank, read as the options say; says which tags were taken for punctuation."""
+def read(options: argparse.Namespace, path: PathLike, name: str | None = None):
+    """The sentences of a treebank, read as the options say; says which tags were taken for punctuation.
+
+    What is said of them begins with a name, which is the path by default.
+    """
     from monolingual.dmv.treebank import is_block, read_treebank
 
+    name = str(path) if name is None else name
+
     def choose(pairs: Sequence[tuple[str, str]]) -> Sequence[str]:
-        return _punctuation(options.punctuation, path, pairs)
+        return _punctuation(options.punctuation, name, pairs)
 
     sentences = read_treebank(path, column=options.tags, punctuation=choose)
     if not is_block(sentences[0]):
-        _warn_of_columns(path, sentences)
+        _warn_of_columns(name, sentences)
     return sentences
 
 
-def _punctuation(option: str, path: str, pairs: Sequence[tuple[str, str]]) -> Sequence[str]:
+def _punctuation(option: str, name: str, pairs: Sequence[tuple[str, str]]) -> Sequence[str]:
     """The tags of punctuation in a file of ten columns."""
     if option != AUTOMATIC:
         named = named_tags(option)
         occurring = {tag for pair in pairs for tag in pair}
         if named and not occurring.intersection(named):
             console.warn(
-                f"{path}: no word has a tag of --punctuation ({' '.join(named)}), so that none is left out"
+                f"{name}: no word has a tag of --punctuation ({' '.join(named)}), so that none is left out"
             )
         return named
     found = recognise(pairs)
     if found.punctuation:
         title = f"{found.title} tags" if found.title else "tags of no set that is known"
-        console.say(f"{path}: {title}; punctuation, left out: {' '.join(found.punctuation)}")
+        console.say(f"{name}: {title}; punctuation, left out: {' '.join(found.punctuation)}")
     elif found.title:
-        console.say(f"{path}: {found.title} tags, none of them punctuation")
+        console.say(f"{name}: {found.title} tags, none of them punctuation")
     elif pairs:
         console.warn(
-            f"{path}: no tag is recognised as punctuation, so that none is left out; "
+            f"{name}: no tag is recognised as punctuation, so that none is left out; "
             "name them with --punctuation"
         )
     return found.punctuation
 
 
-def _warn_of_columns(path: str, sentences) -> None:
+def _warn_of_columns(name: str, sentences) -> None:
     """Warn of punctuation in three columns, where it stays."""
     found = recognise([(tag, tag) for sentence in sentences for tag in sentence.tags])
     if found.punctuation:
         console.warn(
-            f"{path}: the tags {' '.join(found.punctuation)} look like punctuation, which is left out of "
+            f"{name}: the tags {' '.join(found.punctuation)} look like punctuation, which is left out of "
             "CoNLL files alone; three columns are taken as they are"
         )

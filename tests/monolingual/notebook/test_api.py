@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import monolingual
+from monolingual.cli import main
 from monolingual.notebook.calls import call, options_of
 from monolingual.notebook.dependencies import DmvOptions
 from monolingual.notebook.probabilistic import PcfgOptions
 from monolingual.notebook.rankings import OtOptions
 from monolingual.notebook.substitution import TsgOptions
 from scfg_sampler.core.arguments import ArgumentError
-from scfg_sampler.errors import InputError, ScfgError
+from scfg_sampler.errors import InputError, ScfgError, TreeError
 from tests.monolingual.report.made import GRAMMAR, SCRIPT, TABLEAUX, TAGGED, TREES
 from tests.monolingual.report.made import call as command
 
@@ -82,8 +83,6 @@ def test_probabilistic_grammars_are_those_of_the_commands(tmp_path, capsys):
     (tmp_path / "grammar").write_text(GRAMMAR)
     assert monolingual.read_pcfg(tmp_path / "grammar").rules == grammar.rules
     capsys.readouterr()
-    from monolingual.cli import main
-
     assert main(["pcfg", "check", str(tmp_path / "grammar"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == grammar.check()
     sentences = [" ".join([SCRIPT] * 3), SCRIPT]
@@ -217,6 +216,62 @@ def test_dependency_models_are_those_of_the_commands(tmp_path):
     assert len({id(array) for array in bare}) == len(bare) == 6
     model.report(tmp_path / "page.html", TAGGED.splitlines())
     assert "heads right" in (tmp_path / "page.html").read_text()
+
+
+CONLLU = (
+    "1\tthe\t_\tDET\tDT\t_\t2\tdet\t_\t_\n2\tdog\t_\tNOUN\tNN\t_\t3\tnsubj\t_\t_\n"
+    "3\tbarks\t_\tVERB\tVBZ\t_\t0\troot\t_\t_\n4\t.\t_\tPUNCT\t.\t_\t3\tpunct\t_\t_\n\n"
+) * 9
+
+
+def test_dependency_models_read_treebanks_as_they_were_trained(tmp_path, capsys):
+    (tmp_path / "t").write_text(CONLLU)
+    for column, tags in (("upos", {"DET", "NOUN", "VERB"}), ("xpos", {"DT", "NN", "VBZ"})):
+        trained = monolingual.train_dmv(tmp_path / "t", rounds=5, tags=column)
+        assert set(trained.tags) == tags
+        trained.write(tmp_path / column)
+        capsys.readouterr()
+        asked = ("dmv", "evaluate", str(tmp_path / column), str(tmp_path / "t"), "--tags", column, "--json")
+        assert main([*asked]) == 0
+        theirs = json.loads(capsys.readouterr().out)["mbr"]
+        loaded = monolingual.load_dmv(tmp_path / column)
+        for model, told in ((trained, {}), (loaded, {"tags": column})):
+            assert model.evaluate(tmp_path / "t", **told) == theirs
+            assert [tree.words for tree in model.parse(CONLLU.splitlines(), **told)] == [
+                tuple(
+                    f"{word}/{tag}" for word, tag in zip(("the", "dog", "barks"), sorted(tags), strict=True)
+                )
+            ] * 9
+            model.report(tmp_path / "page.html", tmp_path / "t", **told)
+            assert all(tag in (tmp_path / "page.html").read_text() for tag in tags)
+        assert capsys.readouterr().err == ""
+    assert monolingual.load_dmv(tmp_path / "xpos").evaluate(tmp_path / "t") == theirs
+
+
+def test_tags_that_a_dependency_model_does_not_know_are_warned_of(tmp_path, capsys):
+    model = monolingual.train_dmv(CONLLU.splitlines(), rounds=2, tags="upos", punctuation="")
+    assert model.evaluate(CONLLU.splitlines())["all"]["words"] == 36
+    assert model.evaluate(CONLLU.splitlines(), punctuation="auto")["all"]["words"] == 27
+    asked = (
+        model.parse,
+        model.evaluate,
+        lambda *given, **told: model.report(tmp_path / "page", *given, **told),
+    )
+    for ask in asked:
+        capsys.readouterr()
+        ask(CONLLU.splitlines(), tags="xpos", punctuation="auto")
+        said = "warning: the model does not know the tags DT, NN, VBZ; they are parsed as average ones\n"
+        assert capsys.readouterr().err == said
+        with pytest.raises(ArgumentError, match="tags is 'pos'; choose xpos or upos"):
+            ask(CONLLU.splitlines(), tags="pos")
+        with pytest.raises(ArgumentError, match=r"^punctuation is ',,\.'; put spaces between"):
+            ask(CONLLU.splitlines(), punctuation=",,.")
+        with pytest.raises(TypeError, match="tags is a int; give a text"):
+            ask(CONLLU.splitlines(), tags=3)
+        with pytest.raises(TreeError, match=r"^line 1 of the sentences: the tag is '_'\. Try tags upos"):
+            ask(CONLLU.replace("DT", "_").splitlines(), tags="xpos")
+    several = monolingual.train_dmv(CONLLU.splitlines(), rounds=2, punctuation=["PUNCT", "DET"])
+    assert several.evaluate(CONLLU.splitlines())["all"]["words"] == 18
 
 
 def test_reading_a_grammar_is_refused_in_words_of_arguments(tmp_path):
