@@ -62,6 +62,8 @@ _TOKEN = re.compile(r"""("[^"]*"|'[^']*'|\[[^\]]*\]|\||[^\s|"'\[\]]+)\s*""")
 _START = re.compile(r"%\s*start\b(.*)")
 _FEATURES = re.compile(r"[^\s\[\]'\"|]+\[(?:[^\]\s]*=|[+-])")  # As in NP[NUM=sg].
 _QUOTED_OR_COMMENT = re.compile(r"""'[^']*'?|"[^"]*"?|(?:(?<=->)|(?<![^\s|"'\[\]]))#.*""")
+_NOT_NLTK = re.compile(r"[\s'\"\[\]|]|^#|->|\\$")
+"""In a nonterminal: what parts or quotes symbols, begins a comment, is the arrow, or continues a line."""
 _SUM_TOLERANCE = 1e-4
 
 
@@ -363,7 +365,7 @@ def _column(values: np.ndarray, place: np.ndarray) -> np.ndarray | None:
 def refuse_names(grammar: Grammar, style: str, *, numbered: bool = True) -> None:
     """Raise a SettingsError if the format cannot hold a name, with or without numbers before the rules."""
     for name in grammar.nonterminals:
-        if style == "nltk" and re.search(r"[\s'\"\[\]|]|^#", name):
+        if style == "nltk" and _NOT_NLTK.search(name):
             raise SettingsError(f"NLTK's format cannot hold the nonterminal {name}; write Johnson's")
         if style == "johnson" and name.startswith("#") and not numbered:
             # The line would be a comment.

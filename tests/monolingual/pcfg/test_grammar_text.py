@@ -131,6 +131,8 @@ def test_bad_files_are_reported_with_their_line(text, message, tmp_path):
         ("1 S[x] --> a", "nltk", "cannot hold the nonterminal"),
         ("1 S --> #\n1 # --> a", "nltk", "NLTK's format cannot hold the nonterminal #; write Johnson's"),
         ("1 S --> #a\n1 #a --> a", "johnson", "the nonterminal #a where a line begins with it; give the"),
+        ("1 S->T --> a", "nltk", "cannot hold the nonterminal S->T"),
+        ("1 S --> A\\ a\n1 A\\ --> a", "nltk", "cannot hold the nonterminal A"),
         ("S -> 'S'", "johnson", "cannot hold the terminal S"),
         ("S -> T 'a'", "johnson", "nonterminal without rules"),
         ("S -> 'a'", "xml", "choose one of nltk, johnson"),
