@@ -16,7 +16,7 @@ from monolingual.notebook.calls import call, lines_file, of_lines
 from monolingual.notebook.trees import ShownTree
 from monolingual.pcfg.commands.check import report as check_record
 from monolingual.pcfg.grammar import WeightedGrammar
-from monolingual.pcfg.grammar_text import format_rules, probabilities, read_grammar
+from monolingual.pcfg.grammar_text import can_hold, format_rules, probabilities, read_grammar
 from monolingual.pcfg.report import write_report
 from scfg_sampler.core.archives import read_arrays
 from scfg_sampler.core.arguments import (
@@ -67,6 +67,7 @@ class Pcfg:
     Parameters
     ----------
     grammar : WeightedGrammar
+        Pseudo-counts of its rules, as Johnson's format has them, are the prior of `sample_pcfg`.
     probs : float64, shape (R,)
 
     >>> import monolingual
@@ -77,12 +78,17 @@ class Pcfg:
     """
 
     def __init__(self, grammar: WeightedGrammar, probs: np.ndarray):
-        self.grammar, self.probs = grammar.grammar, probs
+        self.grammar, self.probs, self.pseudo_counts = grammar.grammar, probs, grammar.pseudo_counts
 
     @property
     def rules(self) -> dict[str, float]:
-        """The probability of every rule."""
-        return dict(zip(format_rules(self.grammar), self.probs.tolist(), strict=True))
+        """The probability of every rule, spelled as in NLTK's format; in Johnson's if that cannot hold it."""
+        if can_hold(self.grammar, "nltk"):
+            spelled = format_rules(self.grammar)
+        else:  # Without their probabilities, which stand before them in Johnson's format.
+            lines = format_rules(self.grammar, self.probs, style="johnson")
+            spelled = (line.partition(" ")[2] for line in lines)
+        return dict(zip(spelled, self.probs.tolist(), strict=True))
 
     def check(self) -> dict[str, Any]:
         """Is it tight, is it linear; partition function, spectral radius: as `pcfg check --json` prints."""
@@ -120,8 +126,14 @@ class Pcfg:
 
     def _write(self, folder: str) -> Path:
         path = Path(folder) / "grammar"
-        path.write_text("".join(f"{line}\n" for line in format_rules(self.grammar, self.probs)), "utf-8")
+        path.write_text("".join(f"{line}\n" for line in self._lines()), "utf-8")
         return path
+
+    def _lines(self) -> list[str]:
+        """The grammar's text: in Johnson's format if there are pseudo-counts, or names NLTK's cannot hold."""
+        is_plain = self.pseudo_counts is None and can_hold(self.grammar, "nltk")
+        style = "nltk" if is_plain else "johnson"
+        return list(format_rules(self.grammar, self.probs, style=style, pseudo_counts=self.pseudo_counts))
 
     def __repr__(self) -> str:
         return (
@@ -278,7 +290,7 @@ def sample_pcfg(
     overwrite = settings.get("overwrite")
     refuse_occupied(place, overwrite is not None and require_switch("overwrite", overwrite), "open_pcfg")
     if isinstance(grammar, Pcfg):
-        grammar = list(format_rules(grammar.grammar, grammar.probs))
+        grammar = grammar._lines()
     texts = {"trees": trees, "sentences": sentences}
     named = {"iterations": iterations, "seed": seed}
     written = [(f"the {name}", text, place / name) for name, text in texts.items()]

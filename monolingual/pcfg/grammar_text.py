@@ -48,6 +48,7 @@ from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = [
     "FORMATS",
+    "can_hold",
     "format_rules",
     "grammar_of_names",
     "probabilities",
@@ -216,6 +217,15 @@ def format_rules(
             for s in rule_symbols(grammar, rule)
         ]
         yield " ".join([*map(repr, numbers), grammar.nonterminals[lhs[rule]], "-->", *names])
+
+
+def can_hold(grammar: Grammar, style: str) -> bool:
+    """Whether a format, "nltk" or "johnson", can hold the names of a grammar."""
+    try:
+        refuse_names(grammar, style)
+    except SettingsError:
+        return False
+    return True
 
 
 def write_grammar(

@@ -112,6 +112,44 @@ def test_probabilistic_grammars_are_those_of_the_commands(tmp_path, capsys):
         monolingual.open_pcfg(tmp_path / "ours")
 
 
+def test_pseudo_counts_are_the_prior_of_a_grammar_that_was_read(tmp_path):
+    (tmp_path / "grammar").write_text("0.5 100 S --> S S\n0.5 1 S --> a\n")
+    told = {"trees": ["(S a)"] * 3, "iterations": 200}
+    theirs = monolingual.sample_pcfg(tmp_path / "grammar", tmp_path / "theirs", **told)
+    grammar = monolingual.read_pcfg(tmp_path / "grammar")
+    ours = monolingual.sample_pcfg(grammar, tmp_path / "ours", **told)
+    assert np.array_equal(ours.probabilities, theirs.probabilities)
+    # Dirichlet(100, 1) and three trees of the second rule.
+    assert ours.probabilities[:, 0].mean() == pytest.approx(100 / 104, abs=0.01)
+    asked = monolingual.sample_pcfg(grammar, tmp_path / "asked", prior="pseudo-counts", **told)
+    assert np.array_equal(asked.probabilities, theirs.probabilities)
+    assert grammar.rules == {"S -> S S": 0.5, "S -> 'a'": 0.5}
+    assert grammar.parse(["a"])[0].value == pytest.approx(np.log(0.5))
+
+
+def test_grammars_with_names_that_nltk_cannot_hold_are_used_as_others(tmp_path):
+    lines = ["1 S --> '' # X", "0.25 '' --> b", "0.75 '' --> c'\"", "1 # --> d", "1 X --> x"]
+    grammar = monolingual.read_pcfg(lines)
+    assert grammar.rules == {
+        "S --> '' # X": 1.0,
+        "'' --> b": 0.25,
+        "'' --> c'\"": 0.75,
+        "# --> d": 1.0,
+        "X --> x": 1.0,
+    }
+    (best,) = grammar.parse(["b d x"])
+    assert (best.brackets, best.value) == ("(S ('' b) (# d) (X x))", pytest.approx(np.log(0.25)))
+    found = {tree.brackets for tree in grammar.simulate(20)}
+    assert found == {best.brackets, best.brackets.replace("b", "c'\"")}
+    told = {"sentences": ["b d x"], "iterations": 20}
+    (tmp_path / "grammar").write_text("".join(f"{line}\n" for line in lines))
+    runs = [
+        monolingual.sample_pcfg(given, tmp_path / name, **told)
+        for given, name in ((grammar, "ours"), (tmp_path / "grammar", "theirs"))
+    ]
+    assert np.array_equal(runs[0].probabilities, runs[1].probabilities)
+
+
 def test_a_pcfg_run_that_is_refused_leaves_the_older_one_as_it_was(tmp_path):
     place = tmp_path / "run"
     monolingual.sample_pcfg(["S -> S S", "S -> 'a'"], place, sentences=["a a"], iterations=20)
