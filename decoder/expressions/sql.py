@@ -58,6 +58,7 @@ AGAIN = "^"  # No name, nor an operator that is read.
 COLUMNS = "columns"
 SELECTS = ("select", "select_distinct")
 SETS = ("union", "union_all", "intersect", "except")
+TIGHT = ("intersect",)  # Of these, what holds tighter.
 QUERIES = (*SELECTS, *SETS)
 CLAUSES = ("from", "where", "group", "having", "order", "limit", "offset")
 COMPARISONS = ("=", "<>", "!=", "<=", ">=", "<", ">", "like", "not_like")
@@ -83,7 +84,9 @@ def is_ordered(query: Expression) -> bool:
     """Whether a query ends in ORDER BY, LIMIT or OFFSET, what stands in brackets left aside."""
     if query.name in SETS:
         last = query.arguments[-1]
-        return last.name not in SETS and is_ordered(last)  # A set behind another is in brackets.
+        # A set behind another is in brackets, unless it holds tighter.
+        is_open = last.name not in SETS or (last.name in TIGHT and query.name not in TIGHT)
+        return is_open and is_ordered(last)
     return any(part.name in ("order", "limit", "offset") and part.arguments for part in query.arguments[1:])
 
 

@@ -23,6 +23,7 @@ from decoder.expressions.sql import (
     RESERVED,
     SELECTS,
     SETS,
+    TIGHT,
     is_ordered,
     with_again,
 )
@@ -159,9 +160,9 @@ def _query(reader: _Reader) -> Expression:
     return _set(reader, _select(reader))
 
 
-def _set(reader: _Reader, left: Expression) -> Expression:
-    """A query and those that UNION and the like join to it, from left to right."""
-    while reader.word in SETS:
+def _set(reader: _Reader, left: Expression, names: tuple[str, ...] = SETS) -> Expression:
+    """A query and those that UNION and the like join to it, from left to right, by INTERSECT first."""
+    while reader.word in names:
         name = reader.advance().lower()
         if name == "union" and reader.accept("all"):
             name = "union_all"
@@ -172,6 +173,8 @@ def _set(reader: _Reader, left: Expression) -> Expression:
                 f"ORDER BY or LIMIT in brackets behind {name.upper()}",
                 "Without brackets it is of the whole query; what a part of one has is not told from that",
             )
+        if name not in TIGHT:
+            right = _set(reader, right, TIGHT)
         left = Expression(name, (left, right))
     return left
 
@@ -333,13 +336,27 @@ def _members(reader: _Reader) -> tuple[Expression, ...]:
 
 
 def _sum(reader: _Reader) -> Expression:
-    return _leftwards(reader, ADDITIONS, lambda: _leftwards(reader, PRODUCTS, lambda: _signed(reader)))
+    used: set[str] = set()
+
+    def product() -> Expression:
+        return _leftwards(reader, PRODUCTS, lambda: _signed(reader), used)
+
+    found = _leftwards(reader, ADDITIONS, product, used)
+    if "||" in used and len(used) > 1:
+        told = " and ".join(sorted(used - {"||"}))
+        hint = "Put brackets around what comes first, in which databases differ"
+        reader.fail(f"|| beside {told} without brackets", hint)
+    return found
 
 
-def _leftwards(reader: _Reader, operators: tuple[str, ...], part: Callable[[], Expression]) -> Expression:
+def _leftwards(
+    reader: _Reader, operators: tuple[str, ...], part: Callable[[], Expression], used: set[str]
+) -> Expression:
+    """Parts and the operators between them, which are added to those that are used."""
     left = part()
     while reader.word in operators:
         operator = reader.advance()
+        used.add(operator)
         left = Expression(operator, (left, part()))
     return left
 

@@ -22,6 +22,7 @@ from decoder.expressions.sql import (
     RESERVED,
     SELECTS,
     SETS,
+    TIGHT,
     is_ordered,
     without_again,
 )
@@ -72,9 +73,10 @@ def _write_query(query: Expression) -> str:
     if name in SETS:
         _require(len(parts) == 2)
         left, right = map(_write_query, parts)
-        if is_ordered(parts[0]):
+        is_tight = name in TIGHT
+        if is_ordered(parts[0]) or (is_tight and parts[0].name in SETS and parts[0].name not in TIGHT):
             left = f"({left})"
-        if parts[1].name in SETS:
+        if parts[1].name in SETS and (is_tight or parts[1].name not in TIGHT):
             right = f"({right})"
         return f"{left} {name.upper().replace('_', ' ')} {right}"
     _require(name in SELECTS)
@@ -193,9 +195,17 @@ def _write_operator(name: str, parts: tuple[Expression, ...], hold: int) -> str:
             return f"{inner.within(_ADDITION)} {word}"
         return f"{word} {inner.within(hold)}"
     # What stands left may hold together as loosely, as sums are read from left to right; comparisons are not.
-    left = _write(parts[0]).within(_ADDITION if hold == _COMPARISON else hold)
-    right = " AND ".join(_write(part).within(hold + 1) for part in parts[1:])
+    left = _operand(name, parts[0], _ADDITION if hold == _COMPARISON else hold)
+    right = " AND ".join(_operand(name, part, hold + 1) for part in parts[1:])
     return f"{left} {word} {right}"
+
+
+def _operand(name: str, part: Expression, hold: int) -> str:
+    """A part of an operator; || and arithmetic need brackets within each other, as databases differ."""
+    both = {name, part.name}
+    if len(part.arguments) == 2 and "||" in both and len(both) == 2 and both <= {*ADDITIONS, *PRODUCTS}:
+        hold = _WHOLE
+    return _write(part).within(hold)
 
 
 def _write_in(name: str, parts: tuple[Expression, ...]) -> str:

@@ -50,6 +50,13 @@ EXAMPLES = {
     "SELECT a FROM t UNION (SELECT b FROM u UNION SELECT c FROM v)": (
         "union(select(a, from(t)), union(select(b, from(u)), select(c, from(v))))"
     ),
+    "SELECT a FROM t UNION SELECT b FROM u INTERSECT SELECT c FROM v EXCEPT SELECT d FROM w": (
+        "except(union(select(a, from(t)), intersect(select(b, from(u)), select(c, from(v)))), "
+        "select(d, from(w)))"
+    ),
+    "SELECT a FROM t WHERE (b + c) || (d * e) || -f = (g || h) - 1": (
+        "select(a, from(t), =(||(||(+(b, c), *(d, e)), -(f)), -(||(g, h), 1)))"
+    ),
     "SELECT a FROM t WHERE ((b + c) * d) = NULL": "select(a, from(t), =(*(+(b, c), d), null))",
     "SELECT a FROM t WHERE b = 'x' AND c = (SELECT d FROM u WHERE e = 'x' AND f = 'y') AND g = 'x'": (
         "select(a, from(t), and(=(b, 'x'), =(c, select(d, from(u), and(=(e, ^), =(f, 'y')))), =(g, 'x')))"
@@ -74,12 +81,33 @@ def test_parts_of_queries_are_read_as_names_of_things_are_given_so():
     assert to_linear(parse("(SELECT a) UNION SELECT b", "sql"))[0] == "union@2"
 
 
+def test_brackets_that_change_something_stay():
+    for query in (
+        "SELECT a FROM t WHERE (x + y) || z = 'q'",
+        "SELECT a FROM t WHERE x || (y * z) = 'q'",
+        "SELECT a FROM t WHERE x + (y || z) = 'q'",
+        "(SELECT a FROM t UNION SELECT a FROM u) INTERSECT SELECT a FROM v",
+        "SELECT a FROM t UNION SELECT a FROM u INTERSECT SELECT a FROM v",
+        "SELECT a FROM t INTERSECT SELECT a FROM u EXCEPT SELECT a FROM v",
+        "SELECT a FROM t INTERSECT (SELECT a FROM u INTERSECT SELECT a FROM v)",
+        "SELECT a FROM t UNION SELECT a FROM u INTERSECT SELECT a FROM v ORDER BY a",
+    ):
+        assert write(parse(query, "sql"), "sql") == query
+    for query, told in (
+        ("x + y || z", r"\|\| beside \+ without"),
+        ("x || y * z - 1", r"\|\| beside \* and - without"),
+    ):
+        with pytest.raises(InputError, match=told):
+            parse(f"SELECT a FROM t WHERE {query} = 'q'", "sql")
+
+
 def test_order_of_a_part_of_a_union_stays_in_its_brackets():
     """Behind the last part, ORDER BY and LIMIT are of the whole."""
     for query in (
         "(SELECT a FROM t ORDER BY a LIMIT 1) UNION SELECT b FROM u",
         "(SELECT a FROM t UNION SELECT b FROM u LIMIT 1) EXCEPT SELECT c FROM v",
         "SELECT a FROM t UNION (SELECT b FROM u UNION SELECT c FROM v LIMIT 1)",
+        "(SELECT a FROM t UNION SELECT b FROM u INTERSECT SELECT c FROM v LIMIT 1) EXCEPT SELECT d FROM w",
         "SELECT a FROM t UNION SELECT b FROM u ORDER BY b",
     ):
         assert write(parse(query, "sql"), "sql") == query
