@@ -106,6 +106,25 @@ def test_types_go_with_tables_that_are_exact(tmp_path):
     assert run.record["settings"]["tables"] == "exact"
 
 
+def test_a_run_that_was_written_over_is_not_shown_as_the_one_that_was_read(tmp_path):
+    corpora = [scfg_sampler.make_corpus([pair] * 5) for pair in (PAIRS[0], ("a b c", "A B C", "0-0 1-1 2-2"))]
+    given = {"iterations": 5, "marginals": True}
+    run = scfg_sampler.sample(corpora[0], tmp_path / "run", **given)
+    before = run.derivation(0), run.forest(0), run.corpus
+    assert None not in before
+    again = scfg_sampler.sample(corpora[1], tmp_path / "run", overwrite=True, **given)
+    shown = (
+        lambda run: run.derivation(0),
+        lambda run: run.forest(0),
+        lambda run: run.corpus,
+        lambda run: run.grammar(),
+    )
+    for show in shown:
+        assert show(again) is not None
+        with pytest.raises(InputError, match="has been resumed, finished, written over or removed since"):
+            show(run)
+
+
 def test_references_that_lack_lines_are_named_by_their_set():
     lm = decoder.train_lm(["a"])
     rules = scfg_sampler.extract_rules(scfg_sampler.make_corpus(PAIRS))

@@ -25,7 +25,12 @@ from scfg_sampler.core.arguments import (
 )
 from scfg_sampler.core.chains.diagnostics import Diagnosis
 from scfg_sampler.core.chains.inference_data import inference_data
-from scfg_sampler.core.chains.run_directory import refuse_occupied, require_same_files, restored_if_refused
+from scfg_sampler.core.chains.run_directory import (
+    refuse_occupied,
+    require_same_files,
+    require_unchanged,
+    restored_if_refused,
+)
 from scfg_sampler.core.console import progress, warn
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.needed import require_not_lost
@@ -130,7 +135,7 @@ class Run:
         about = {"settings": json.dumps(self.record["settings"]), "seed": self.record["run"]["seed"]}
         return inference_data(groups, about)
 
-    @functools.cached_property
+    @property
     def corpus(self) -> Corpus:
         """The corpus, read again where it was.
 
@@ -138,7 +143,14 @@ class Run:
         ------
         CheckpointMismatch
             A file is not what it was when the run began.
+        InputError
+            The directory holds another run by now.
         """
+        require_unchanged(self.directory, self.record)
+        return self._corpus
+
+    @functools.cached_property
+    def _corpus(self) -> Corpus:
         names = self.record["corpus"]["files"]
         require_same_files(self.directory, names, self.record["corpus"]["sha256"])
         files = CorpusFiles.from_names(names)
@@ -152,8 +164,9 @@ class Run:
         ArgumentError
             The run has no pair of that number.
         InputError
-            The file of derivations has none for it.
+            The file of derivations has none for it, or the directory holds another run, or state, by now.
         """
+        require_unchanged(self.directory, self.record)
         number, path = self._pair_number(number), self._chain / "derivations.jsonl.gz"
         text = next(itertools.islice(read_lines(path), number, None), None)
         if text is None:
@@ -168,10 +181,11 @@ class Run:
         Raises
         ------
         InputError
-            The run has not counted phrases: sample with `marginals=True`.
+            The run has not counted phrases: sample with `marginals=True`; or the directory holds another one.
         ArgumentError
             The run has no pair of that number.
         """
+        require_unchanged(self.directory, self.record)
         number, last = self._pair_number(number), self._last
         if number in last.bank.skipped:
             return None
@@ -195,7 +209,10 @@ class Run:
         ------
         ArgumentError
             There is no such setting, it is out of range, or `output` is a file that the run needs.
+        InputError
+            The directory holds another run, or state, by now.
         """
+        require_unchanged(self.directory, self.record)
         if output is not None:
             with of_arguments():
                 settings = settings_of(GrammarSettings, options)
