@@ -31,6 +31,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from decoder.lm.model import feature_of, unknown_feature_of
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.numerals import real_number
@@ -306,7 +308,8 @@ def _sections(path: PathLike) -> defaultdict[str, _Lines]:
 
 def _pairs(path: PathLike, lines: Iterator[tuple[int, str]] | enumerate[str]) -> Iterator[_Named]:
     """The weights of lines that hold a name and numbers; an InputError if there are none."""
-    found: set[str] = set()
+    # Names are remembered by 64 bits each, as there may be millions; no two ever share them, in practice.
+    hashes, numbers = array("q"), array("q")
     for line, text in lines:
         tokens = text.split()
         if not tokens or tokens[0].startswith("#"):
@@ -317,12 +320,16 @@ def _pairs(path: PathLike, lines: Iterator[tuple[int, str]] | enumerate[str]) ->
             values = []
         if not values or not all(map(math.isfinite, values)):
             raise InputError(path, line, f"{text.strip()!r} is no weight", "Expected a name and a number")
-        if tokens[0] in found:
-            raise InputError(path, line, f"the weight of {tokens[0]} is given twice", "Keep one of them")
-        found.add(tokens[0])
+        hashes.append(hash(tokens[0]))
+        numbers.append(line)
         yield _Named(line, tokens[0], values)
-    if not found:
+    if not numbers:
         raise InputError(path, None, "has no weights", "Is --from the decoder that the file is for?")
+    order = np.argsort(hashes, kind="stable")
+    again = np.flatnonzero(np.diff(np.asarray(hashes)[order]) == 0)
+    if len(again):
+        first, second = (numbers[at] for at in order[again[0] : again[0] + 2])
+        raise InputError(path, second, f"gives the weight of line {first} again", "Keep one of them")
 
 
 def _one(path: PathLike, line: int, name: str, values: list[float]) -> float:

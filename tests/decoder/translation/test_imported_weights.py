@@ -177,8 +177,8 @@ def test_command_writes_weights_and_tells_the_constant(tmp_path, capsys):
         ("lm_0 1 2\n", "joshua", "theirs:1: lm_0 has 2 values"),
         ("[weight]\nLM0= nan\n", "moses", "theirs:2: 'LM0 nan' is no weight"),
         ("[weights]\n", "travatar", "theirs: has no weights"),
-        ("Glue 1\nWordPenalty 2\nGlue 2\n", "cdec", "theirs:3: the weight of Glue is given twice"),
-        ("[weight]\nLM0= 1\nLM0= 1\n", "moses", "theirs:3: the weight of LM0 is given twice"),
+        ("Glue 1\nWordPenalty 2\nGlue 2\n", "cdec", "theirs:3: gives the weight of line 1 again"),
+        ("[weight]\nLM0= 1\nLM0= 1\n", "moses", "theirs:3: gives the weight of line 2 again"),
     ],
 )
 def test_what_is_no_weight_is_named(tmp_path, text, decoder, complaint, capsys):
