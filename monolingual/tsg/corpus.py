@@ -122,8 +122,15 @@ def _check(sources: Sources) -> None:
         raise SettingsError(f"--max-length is {sources.longest}; it must be at least 1")
     for name in ("labels", "tags"):
         given = getattr(sources, name)
-        if any(not label or set(label) & set(" ()?") for label in given) or len(set(given)) < len(given):
+        if not all(map(_is_label, given)) or len(set(given)) < len(given):
             raise SettingsError(f"--{name} is {','.join(given)!r}; give different labels, joined by commas")
+    if not _is_label(sources.root):
+        raise SettingsError(f"--root is {sources.root!r}; give a label, without blanks, brackets and ?")
+
+
+def _is_label(text: str) -> bool:
+    """Whether it can be a label of a tree that is written with brackets."""
+    return text != "" and not set(text) & set(" \t\n()?")
 
 
 def _forests(sources: Sources, preparation: Preparation) -> Iterator[PackedForest]:

@@ -61,6 +61,8 @@ def run(options: argparse.Namespace) -> None:
     console.say(f"report of {options.model}")
     from pathlib import Path
 
+    from monolingual.dmv.commands.parse import warn_of_unknown
+    from monolingual.dmv.model import read_model
     from monolingual.dmv.report import ReportInputs, write_report
 
     traces: dict[str, str] = {}
@@ -71,6 +73,8 @@ def run(options: argparse.Namespace) -> None:
             raise SettingsError(f"--trace has two files called {name}; give others names, as in other={path}")
         traces[name] = path
     treebank = None if options.treebank is None else read(options, options.treebank)
+    if treebank is not None:
+        warn_of_unknown(read_model(options.model), treebank)
     inputs = ReportInputs(
         options.model,
         options.covariances,

@@ -351,6 +351,8 @@ def test_unknown_tags_are_told(place, capsys):
     captured = capsys.readouterr()
     assert captured.out.count("\t") == 2
     assert "does not know the tags XX;" in captured.err
+    assert call("report", "m.txt", "--treebank", "new.txt", "--output", "page.html") == 0
+    assert "does not know the tags XX;" in capsys.readouterr().err
     (place / "new.txt").write_text(" ".join(f"X{at:02}" for at in range(15)) + "\n")
     assert call("parse", "m.txt", "new.txt", "--quiet") == 0
     assert "X10, X11 and 3 others; they" in capsys.readouterr().err
