@@ -42,7 +42,7 @@ from scfg_sampler.learner.chains import chain_directories, start_chains
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.diagnosis import diagnose_runs, read_traces
 from scfg_sampler.learner.grammar import tables_added, write_grammar
-from scfg_sampler.learner.pair_posteriors import LastState, read_last_state, tree_shares
+from scfg_sampler.learner.pair_posteriors import LastState, last_derivation, read_last_state, tree_shares
 from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import (
     GrammarSettings,
@@ -172,8 +172,12 @@ class Run:
         if text is None:
             hint = "Restore the file, or sample again"
             raise InputError(path, None, f"is damaged: it ends before pair {number}", hint)
-        found = json.loads(text)["derivation"]
-        return None if found is None else Tree(self.corpus[number], _derivation(found))
+        try:
+            found = json.loads(text)["derivation"]
+            derived = None if found is None else _derivation(found)
+        except RecursionError:  # Deeper than Python reads JSON; the state holds it, too.
+            derived = last_derivation(self._last, number)
+        return None if derived is None else Tree(self.corpus[number], derived)
 
     def forest(self, number: int) -> Forest | None:
         """The forest of a pair, shaded by how often the first chain had each phrase; None if it was skipped.

@@ -21,6 +21,8 @@ __all__ = ["choose_pairs", "pair_links", "tell_pairs"]
 
 _GAP = re.compile(r"\[[^\[\],]+,([12])\]")
 _SHORTEST, _LONGEST = 5, 14
+_DEEPEST = 100
+"""As many rules within each other are shown: a page has no room for more, nor has Python's stack."""
 _DRAWN = 0.25
 """A phrase is drawn on the grid if it is cut in this share of the states."""
 _NAMED = 0.1
@@ -132,7 +134,10 @@ def _panel(last: LastState, sentence: int, derivation: Derivation, posterior: Pa
         if share >= _DRAWN:
             phrase = f"{' '.join(source[slice(*place[0])])} – {' '.join(target[slice(*place[1])])}"
             boxes.append((place, share, f"{phrase}: {share:.0%}"))
-    nodes = element("ul", _tree(derivation, posterior), class_="tree")
+    if (depth := _depth(derivation)) > _DEEPEST:
+        nodes = element("p", f"{depth} rules within each other are too many to be shown.", class_="note")
+    else:
+        nodes = element("ul", _tree(derivation, posterior), class_="tree")
     return element(
         "section",
         element("h3", _title(last, sentence)),
@@ -151,6 +156,14 @@ def _panel(last: LastState, sentence: int, derivation: Derivation, posterior: Pa
 def _title(last: LastState, sentence: int) -> str:
     place = last.place_in_text(sentence)
     return f"Pair {sentence}" + (f": {place[0]} of the text, under alignment {place[1]}" if place else "")
+
+
+def _depth(derivation: Derivation) -> int:
+    """How many rules are within each other at most."""
+    depth, level = 0, [derivation]
+    while level:
+        depth, level = depth + 1, [part for node in level for part in node.parts]
+    return depth
 
 
 def _tree(node: Derivation, posterior: PairPosterior) -> Markup:

@@ -335,3 +335,22 @@ def test_without_arviz_base_one_line_says_what_to_install(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz_base", None)
     with pytest.raises(ScfgError, match=r"pip install 'scfg-sampler\[arviz\]'"):
         run.to_arviz()
+
+
+@pytest.mark.parametrize("words", [250, 2000])
+def test_derivations_deeper_than_python_counts_are_there(tmp_path, words):
+    """Words go to the end and to the beginning in turn: each phrase holds all words of another but one."""
+    order: list[int] = []
+    for at in range(words):
+        order = [*order, at] if at % 2 == 0 else [at, *order]
+    source, target = (
+        [f"{side}{at}" for at in places] for side, places in (("s", range(words)), ("t", order))
+    )
+    links = " ".join(f"{at}-{place}" for place, at in enumerate(order))
+    corpus = scfg_sampler.make_corpus([(" ".join(source), " ".join(target), links)] * 2)
+    run = scfg_sampler.sample(corpus, tmp_path / "run", iterations=1, max_length=words, max_cut_span=0)
+    tree = run.derivation(0)
+    assert sum(len(rule.split(" ||| ")[0].split(" ")) for rule in tree.rules) >= words
+    if words < 300:
+        assert main(["report", f"{tmp_path}/run", "--output", f"{tmp_path}/page.html", "--pairs", "1"]) == 0
+        assert "rules within each other are too many" in (tmp_path / "page.html").read_text(encoding="utf-8")
