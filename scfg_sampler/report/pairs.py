@@ -135,7 +135,9 @@ def _panel(last: LastState, sentence: int, derivation: Derivation, posterior: Pa
             phrase = f"{' '.join(source[slice(*place[0])])} – {' '.join(target[slice(*place[1])])}"
             boxes.append((place, share, f"{phrase}: {share:.0%}"))
     if (depth := _depth(derivation)) > _DEEPEST:
-        nodes = element("p", f"{depth} rules within each other are too many to be shown.", class_="note")
+        nodes = element(
+            "p", f"{counted(depth, 'rule')} within each other are too many to be shown.", class_="note"
+        )
     else:
         nodes = element("ul", _tree(derivation, posterior), class_="tree")
     return element(
