@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import NoneType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,7 +29,7 @@ from scfg_sampler.core.arguments import (
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.errors import InputError, SettingsError
 
-__all__ = ["call", "lines_file", "of_lines", "options_of"]
+__all__ = ["call", "given_as_lines", "lines_file", "of_lines", "options_of"]
 
 
 def call(
@@ -185,6 +186,15 @@ def of_lines(*texts: tuple[str, object, Path]) -> Iterator[None]:
         name = names[error.path]
         place = name if error.line is None else f"line {error.line} of {name}"
         raise type(error)(None, error.line, f"{place}: {error.found}", error.hint) from None
+
+
+def given_as_lines(texts: Mapping[str, object]) -> list[str]:
+    """The names of those texts that `lines_file` writes: those which are neither paths nor None.
+
+    >>> given_as_lines({"trees": ["(S a)"], "sentences": "sentences.txt", "gold": None})
+    ['trees']
+    """
+    return [name for name, text in texts.items() if not isinstance(text, (str, os.PathLike, NoneType))]
 
 
 def lines_file(text: PathLike | Sequence[str], place: Path) -> PathLike:

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, Unpack
 
@@ -21,12 +21,13 @@ from monolingual.dmv.parsing import parse, posteriors
 from monolingual.dmv.punctuation import AUTOMATIC
 from monolingual.dmv.report import ReportInputs, write_report
 from monolingual.dmv.treebank import StoredSentences, shown_words
-from monolingual.notebook.calls import call, lines_file, of_lines
+from monolingual.notebook.calls import call, given_as_lines, lines_file, of_lines
 from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_file, require_lines, require_type
 from scfg_sampler.core.console import hushed
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
+from scfg_sampler.errors import InputError
 
 __all__ = ["DependencyModel", "DependencyTree", "DmvOptions", "load_dmv", "train_dmv"]
 
@@ -280,6 +281,8 @@ def train_dmv(
         beside = str(Path(folder) / "refused") if refused else str(place)
         texts = {"sentences": Path(f"{beside}.sentences"), "heldout": Path(f"{beside}.heldout")}
         given: dict[str, Any] = {"method": method, "seed": seed, "output": place, **settings}
+        own = given_as_lines({"sentences": sentences, "heldout": heldout})
+        _refuse_others(checkpoint, [texts[name] for name in own])
         try:
             if heldout is not None:
                 given["heldout"] = lines_file(heldout, texts["heldout"])
@@ -291,13 +294,20 @@ def train_dmv(
             with of_lines(*written):
                 call("dmv", "train", [path], given)
         finally:
-            for name, text in (("sentences", sentences), ("heldout", heldout)):
-                if not isinstance(text, (str, os.PathLike)) and (refused or not checkpoint.exists()):
-                    with contextlib.suppress(OSError):  # Of a place that is no directory, above all.
-                        texts[name].unlink()
+            for name in own if refused or not checkpoint.exists() else []:
+                with contextlib.suppress(OSError):  # Of a place that is no directory, above all.
+                    texts[name].unlink()
         how = {name: given[name] for name in ("tags", "punctuation") if given.get(name) is not None}
         texts_of = {name: each if isinstance(each, str) else ",".join(each) for name, each in how.items()}
         return DependencyModel(read_model(place), **texts_of)
+
+
+def _refuse_others(checkpoint: Path, texts: Iterable[Path]) -> None:
+    """Raise InputError if texts would be written over that no run has written that was stopped."""
+    for path in texts:
+        if path.exists() and not checkpoint.exists():
+            found = "would be written over, as the sentences are kept there until the model is written"
+            raise InputError(path, None, found, "Name another output, or move it")
 
 
 def load_dmv(path: PathLike) -> DependencyModel:

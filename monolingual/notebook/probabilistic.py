@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from monolingual.notebook.calls import call, lines_file, of_lines
+from monolingual.notebook.calls import call, given_as_lines, lines_file, of_lines
 from monolingual.notebook.trees import ShownTree
 from monolingual.pcfg.commands.check import report as check_record
 from monolingual.pcfg.grammar import WeightedGrammar
@@ -28,7 +28,7 @@ from scfg_sampler.core.arguments import (
 )
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.inference_data import inference_data
-from scfg_sampler.core.chains.run_directory import refuse_occupied, restored_if_refused
+from scfg_sampler.core.chains.run_directory import refuse_files, refuse_occupied, restored_if_refused
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.needed import require_not_lost
@@ -294,6 +294,7 @@ def sample_pcfg(
     texts = {"trees": trees, "sentences": sentences}
     named = {"iterations": iterations, "seed": seed}
     written = [(f"the {name}", text, place / name) for name, text in texts.items()]
+    refuse_files(place, *given_as_lines({"grammar.txt": grammar, **texts}))
     with (
         of_lines(("the grammar", grammar, place / "grammar.txt"), *written),
         _removed_if_refused(place, {"grammar.txt", *texts}),

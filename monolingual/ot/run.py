@@ -36,6 +36,7 @@ from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
+    CHAINS,
     CHECKPOINT,
     RECORD,
     TRACE,
@@ -56,6 +57,10 @@ from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.errors import InputError
 
 __all__ = ["Draws", "read_draws", "read_run", "resume_run", "start_run", "warn_of_tableaux"]
+
+_TABLEAUX = "tableaux.tsv"
+_RESULTS = (f"{CHAINS}/{CHECKPOINT}", "summary.json")
+"""What a run removes of an older one, as patterns of `run_directory.clear`."""
 
 
 class Draws(NamedTuple):
@@ -113,14 +118,14 @@ def start_run(
     kernel, tokens = _kernel_of(tableaux, settings, run)
     with owned(output):
         _refuse_occupied(output, overwrite)
-        clear(directory, f"chain-*/{CHECKPOINT}", "summary.json")
-        write_tableaux(tableaux, directory / "tableaux.tsv")
+        clear(directory, *_RESULTS)
+        write_tableaux(tableaux, directory / _TABLEAUX)
         return _Run(directory, tableaux, tokens, settings, run).sample(kernel, check, advance)
 
 
 def _refuse_occupied(output: PathLike, overwrite: bool) -> None:
     """Raise InputError if the directory holds a run, or a grammar, that may not be replaced."""
-    refuse_occupied(output, overwrite, "ot resume")
+    refuse_occupied(output, overwrite, "ot resume", *_RESULTS, _TABLEAUX)
     refuse_grammar(output, overwrite)
 
 
@@ -164,11 +169,11 @@ def _resume(output: Path, iterations: int | None, check: bool, advance: Callable
         require_beyond_burn_in(iterations, run.burn_in)
         run = run._replace(iterations=iterations)
         check_run_settings(run)
-    sweeps = [sweeps_kept(path, 0) for path in output.glob(f"chain-*/{CHECKPOINT}")]
+    sweeps = [sweeps_kept(path, 0) for path in output.glob(f"{CHAINS}/{CHECKPOINT}")]
     if record["finished"]:
         sweeps.append(record["sweeps"])
     require_sweeps_left(output, max(sweeps, default=0), run.iterations, is_finished=record["finished"])
-    tableaux = read_tableaux(output / "tableaux.tsv")
+    tableaux = read_tableaux(output / _TABLEAUX)
     kernel, tokens = _kernel_of(tableaux, settings, run)
     gone_on = _Run(output, tableaux, tokens, settings, run)
     gone_on.require_usable(kernel)
@@ -260,7 +265,7 @@ class _Run:
     ):
         self.directory, self.tableaux, self.tokens = directory, tableaux, tokens
         self.settings, self.run = settings, run
-        self._digests = {"tableaux": file_digest(directory / "tableaux.tsv")}
+        self._digests = {"tableaux": file_digest(directory / _TABLEAUX)}
 
     def sample(self, kernel: Kernel, check: bool, advance: Callable[[int, str], Any]) -> dict:
         """Run the sweeps that are left in every chain and write the directory."""

@@ -42,7 +42,10 @@ from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.limits import require_number
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
-__all__ = ["Task", "sample"]
+__all__ = ["RESULTS", "Task", "sample"]
+
+RESULTS = ("checkpoint.*.npz", "trace.*.tsv", "samples.npz", "summary.json", "trees.txt.gz")
+"""What a run writes beside its record, as patterns of `run_directory.clear`."""
 
 _BLOCK_WORK = 100_000
 
@@ -138,7 +141,7 @@ def _sample(
     """`sample` into a directory that this process owns."""
     model, data, settings = shared.model, shared.data, shared.settings
     if not resume:
-        clear(directory, "checkpoint.*.npz", "trace.*.tsv", "samples.npz", "summary.json", "trees.txt.gz")
+        clear(directory, *RESULTS)
     before = (directory / RECORD).read_text(encoding="utf-8") if resume else None
     write_json(_record(described, began, finished=False), directory / RECORD)
     chains: list[Kept] = []

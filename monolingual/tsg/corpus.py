@@ -40,9 +40,18 @@ from scfg_sampler.core.files import atomic_output, file_digest, read_lines
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError, SettingsError, TreeError
 
-__all__ = ["Corpus", "chosen_trees", "corpus_digests", "gather", "read_corpus", "write_corpus"]
+__all__ = [
+    "CORPUS_FILES",
+    "Corpus",
+    "chosen_trees",
+    "corpus_digests",
+    "gather",
+    "read_corpus",
+    "write_corpus",
+]
 
-_TREES, _FORESTS, _SENTENCES = "trees.mrg.gz", "forests.json.gz", "sentences.txt.gz"
+CORPUS_FILES = _TREES, _FORESTS, _SENTENCES = "trees.mrg.gz", "forests.json.gz", "sentences.txt.gz"
+"""What `write_corpus` writes."""
 
 
 class Corpus(NamedTuple):

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from monolingual.tsg.corpus import (
+    CORPUS_FILES,
     Corpus,
     chosen_trees,
     corpus_digests,
@@ -76,6 +77,8 @@ from scfg_sampler.errors import InputError
 __all__ = ["Conduct", "resume_run", "start_run"]
 
 _CHOSEN = "chosen.mrg.gz"
+_RESULTS = (CHECKPOINT, TRACE, "marginals.json", GRAMMAR, _CHOSEN, "samples/*.tsg.gz")
+"""What a run writes beside its record and what it learns from, as patterns of `run_directory.clear`."""
 
 
 class Conduct(NamedTuple):
@@ -132,10 +135,10 @@ def start_run(
     directory = Path(output)
     check_run_settings(settings, run)
     check_settings(settings)
-    refuse_occupied(output, overwrite, "tsg resume")
+    refuse_occupied(output, overwrite, "tsg resume", *_RESULTS, *CORPUS_FILES, KNOWN, PCFG)
     corpus, preparation = gather(sources, preparation)
     with owned(output):
-        refuse_occupied(output, overwrite, "tsg resume")
+        refuse_occupied(output, overwrite, "tsg resume", *_RESULTS, *CORPUS_FILES, KNOWN, PCFG)
         _clear_and_write(directory, corpus, preparation)
         treebank = corpus.treebank()
         write_fragments(directory / PCFG, production_fragments(treebank))
@@ -145,7 +148,7 @@ def start_run(
 
 def _clear_and_write(directory: Path, corpus: Corpus, preparation: Preparation) -> None:
     """Remove an older run, its checkpoint first, and write what is learnt from."""
-    clear(directory, CHECKPOINT, TRACE, "marginals.json", GRAMMAR, _CHOSEN, "samples/*.tsg.gz")
+    clear(directory, *_RESULTS)
     write_corpus(directory, corpus)
     with atomic_output(directory / KNOWN) as stream:
         stream.writelines(word + "\n" for word in sorted(preparation.known))

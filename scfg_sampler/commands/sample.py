@@ -63,6 +63,11 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--check", action="store_true", help="recount everything after every sweep")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.also("--order", "--visit-order")
+    parser.writes_within(
+        "--output",
+        r"(?:run\.json|checkpoint\.npz|trace\.tsv|lex\.(?:f2e|e2f)|derivations\.jsonl\.gz|marginals\.json"
+        r"|(?:chain-[0-9]+|collected|counts)/.*)",
+    )
     parser.set_defaults(run=run)
 
 

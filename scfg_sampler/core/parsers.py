@@ -66,12 +66,13 @@ def _paths(options: argparse.Namespace, action: argparse.Action) -> list[str]:
 
 
 def _is_within(path: str, directory: str, files: re.Pattern[str]) -> bool:
-    """Whether a file, or what it is a link to, lies in a directory and is called as some are."""
-    place = os.path.realpath(directory)
-    return any(
-        os.path.realpath(os.path.dirname(each)) == place and files.fullmatch(os.path.basename(each))
-        for each in (path, os.path.realpath(path))
-    )
+    """Whether a file, or what it is a link to, lies in a directory and is called there as some are."""
+    place = os.path.realpath(directory) + os.sep
+    for each in (path, os.path.realpath(path)):
+        found = os.path.join(os.path.realpath(os.path.dirname(each)), os.path.basename(each))
+        if found.startswith(place) and files.fullmatch(found.removeprefix(place)):
+            return True
+    return False
 
 
 def _real(text: str) -> float:
@@ -118,7 +119,7 @@ class Parser(argparse.ArgumentParser):
         """Say that an option may name a directory, and that files are written there with names of a form.
 
         name : of the option
-        files : a regular expression of the whole names
+        files : a regular expression of the whole names, seen from the directory
         """
         self.written_within[name] = re.compile(files)
 

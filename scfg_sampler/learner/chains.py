@@ -43,6 +43,7 @@ from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.labels import refuse_with_labels
 from scfg_sampler.learner.pooled_marginals import pool_marginals
 from scfg_sampler.learner.run import (
+    RESULTS,
     clear_run,
     new_record,
     read_run,
@@ -131,11 +132,11 @@ def start_chains(
         refuse_with_labels(settings, run.chains)
     if settings.types > 1:
         raise SettingsError(f"--types {settings.types} has no --chains {run.chains}; leave one of them out")
-    refuse_occupied(output, overwrite, "scfg-sampler resume")
+    refuse_occupied(output, overwrite, "scfg-sampler resume", *RESULTS)
     record = new_record(files, settings, run._replace(chains=1, threads=1))
     record |= {"chains": run.chains, "threads": run.threads}
     with owned(output):
-        refuse_occupied(output, overwrite, "scfg-sampler resume")
+        refuse_occupied(output, overwrite, "scfg-sampler resume", *RESULTS)
         clear_run(output)
         return _run_chains(Path(output), record, check, advance, executor)
 

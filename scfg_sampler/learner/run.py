@@ -32,6 +32,7 @@ from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, Place, Stopwatch, begin, drive, restore
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
+    CHAINS,
     CHECKPOINT,
     RECORD,
     TRACE,
@@ -74,8 +75,14 @@ from scfg_sampler.rules.lexical import estimate, write_lexical
 from scfg_sampler.rules.text import signature
 
 _COLLECTED = "collected"
+RESULTS = (
+    *(CHECKPOINT, TRACE, _COLLECTED, CHAINS),
+    *("counts", "lex.f2e", "lex.e2f", "derivations.jsonl.gz", "marginals.json"),
+)
+"""What a run writes beside its record, as patterns of `run_directory.clear`."""
 
 __all__ = [
+    "RESULTS",
     "clear_run",
     "new_record",
     "read_run",
@@ -122,11 +129,11 @@ def start_run(
         A setting is out of range.
     """
     check_run_settings(run)
-    refuse_occupied(output, overwrite, "scfg-sampler resume")
+    refuse_occupied(output, overwrite, "scfg-sampler resume", *RESULTS)
     with _executor(executor, settings, run) as tasks:
         chain = _Chain(Path(output), files, settings, run, 0, tasks)
         with owned(output):
-            refuse_occupied(output, overwrite, "scfg-sampler resume")
+            refuse_occupied(output, overwrite, "scfg-sampler resume", *RESULTS)
             clear_run(output)
             return chain.begin(check, advance)
 
@@ -169,8 +176,7 @@ def clear_run(output: PathLike) -> None:
     output : path
         Need not exist.
     """
-    results = ("counts", "lex.f2e", "lex.e2f", "derivations.jsonl.gz", "marginals.json")
-    clear(output, CHECKPOINT, TRACE, _COLLECTED, *results, "chain-*")
+    clear(output, *RESULTS)
 
 
 def resume_run(

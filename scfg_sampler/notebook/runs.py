@@ -26,6 +26,7 @@ from scfg_sampler.core.arguments import (
 from scfg_sampler.core.chains.diagnostics import Diagnosis
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.chains.run_directory import (
+    refuse_files,
     refuse_occupied,
     require_same_files,
     require_unchanged,
@@ -43,7 +44,7 @@ from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.diagnosis import diagnose_runs, read_traces
 from scfg_sampler.learner.grammar import tables_added, write_grammar
 from scfg_sampler.learner.pair_posteriors import LastState, last_derivation, read_last_state, tree_shares
-from scfg_sampler.learner.run import read_run
+from scfg_sampler.learner.run import RESULTS, read_run
 from scfg_sampler.learner.settings import (
     GrammarSettings,
     LearnerSettings,
@@ -375,7 +376,9 @@ def _sample(
     if "burn_in" not in of_run:
         default = default_burn_in(run.iterations, learner.anneal_sweeps)
         run = run._replace(burn_in=default if burn_in is None else int(burn_in))
-    refuse_occupied(directory, overwrite, "scfg-sampler resume")
+    refuse_occupied(directory, overwrite, "scfg-sampler resume", *RESULTS)
+    if corpus.files is None:
+        refuse_files(directory, *(f"corpus/{name}" for name in ("source", "target", "alignment", "labels")))
     with (
         restored_if_refused(directory, "corpus"),
         progress("sampling", run.iterations * run.chains) as advance,

@@ -37,6 +37,10 @@ def add_parser(subparsers) -> None:
     _add_chains(parser.add_argument_group("chains"), OtSettings(), RunSettings())
     parser.add_argument("--check", action="store_true", help="recount the log joint after every sweep")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.writes_within(
+        "--output",
+        r"(?:run|summary|predictions)\.json|tableaux\.tsv|chain-[0-9]+/.*",
+    )
     parser.set_defaults(run=run)
 
 

@@ -76,6 +76,10 @@ def add_parser(subparsers) -> None:
     )
     add_handling(parser)
     parser.renamed("--brackets", "--bracket-labels")
+    parser.writes_within(
+        "--output",
+        r"(?:run|summary)\.json|(?:checkpoint\.[0-9]+|samples)\.npz|trace\.[0-9]+\.tsv|trees\.txt\.gz",
+    )
     parser.set_defaults(run=run)
 
 
@@ -103,7 +107,7 @@ def run(options: argparse.Namespace) -> None:
 def execute(given: dict, *, resume: bool) -> None:
     """Run a chain from the options as a dictionary, which `resume` reads from the run directory."""
     from monolingual.pcfg.model import build_model
-    from monolingual.pcfg.run import Task, sample
+    from monolingual.pcfg.run import RESULTS, Task, sample
     from monolingual.pcfg.scores import read_brackets
     from monolingual.pcfg.settings import Handling
     from scfg_sampler.core.chains.run_directory import refuse_occupied
@@ -112,7 +116,7 @@ def execute(given: dict, *, resume: bool) -> None:
 
     options = argparse.Namespace(**given)
     if not resume:
-        refuse_occupied(options.output, options.overwrite, "pcfg resume")
+        refuse_occupied(options.output, options.overwrite, "pcfg resume", *RESULTS)
     if options.gold and not options.sentences:
         raise SettingsError("--gold scores trees of --sentences; give them")
     if not resume:

@@ -77,6 +77,11 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     for old, new in _FORMER.items():
         parser.renamed(old, new)
+    parser.writes_within(
+        "--output",
+        r"(?:run|marginals)\.json|checkpoint\.npz|(?:trace|parameters)\.tsv|(?:trees|chosen)\.mrg\.gz|forests\.json\.gz"
+        r"|(?:sentences|known)\.txt\.gz|(?:grammar|pcfg|samples/.*)\.tsg\.gz",
+    )
     parser.set_defaults(run=run)
 
 

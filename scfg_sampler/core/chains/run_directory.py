@@ -26,6 +26,7 @@ from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
 __all__ = [
+    "CHAINS",
     "CHECKPOINT",
     "RECORD",
     "TRACE",
@@ -36,6 +37,7 @@ __all__ = [
     "has_checkpoint",
     "origin",
     "read_record",
+    "refuse_files",
     "refuse_occupied",
     "require_at_least",
     "require_beyond_burn_in",
@@ -55,6 +57,8 @@ __all__ = [
 RECORD = "run.json"
 TRACE = "trace.tsv"
 CHECKPOINT = "checkpoint.npz"
+CHAINS = "chain-[0-9]*"
+"""The pattern of `clear` for the directories of all chains."""
 
 
 def chain_directory(directory: PathLike, number: int) -> Path:
@@ -64,8 +68,8 @@ def chain_directory(directory: PathLike, number: int) -> Path:
 
 def chains_begun(directory: PathLike, name: str = RECORD) -> list[Path]:
     """The directories of the chains of a run that have a file of that name, in their order."""
-    inside = sorted(Path(directory).glob(f"chain-*/{name}"), key=lambda path: (len(str(path)), path))
-    return [path.parent for path in inside]
+    inside = [path / name for path in _matching(Path(directory), (CHAINS,)) if (path / name).exists()]
+    return sorted((path.parent for path in inside), key=lambda path: (len(str(path)), path))
 
 
 def has_checkpoint(directory: PathLike, record: Mapping[str, Any]) -> bool:
@@ -105,8 +109,14 @@ def clear(directory: PathLike, *patterns: str) -> None:
     """
     place = Path(directory)
     (place / RECORD).unlink(missing_ok=True)
-    for old in [path for pattern in patterns for path in place.glob(pattern)]:
+    for old in _matching(place, patterns):
         _remove(old)
+
+
+def _matching(place: Path, patterns: Collection[str]) -> list[Path]:
+    """What a run may have written: of directories that begin as those of chains, only these."""
+    found = (path for pattern in patterns for path in place.glob(pattern))
+    return [path for path in found if not path.name.startswith("chain-") or path.name[6:].isdecimal()]
 
 
 def write_json(record: Mapping[str, Any], path: PathLike) -> None:
@@ -296,11 +306,46 @@ def require_names(
         )
 
 
-def refuse_occupied(directory: PathLike, overwrite: bool, resume: str) -> None:
-    """Raise InputError if the directory holds a run that may not be replaced; `resume` would continue it."""
-    if (Path(directory) / RECORD).exists() and not overwrite:
+def refuse_occupied(directory: PathLike, overwrite: bool, resume: str, *patterns: str) -> None:
+    """Raise InputError if a new run would replace an older one, or what belongs to none, and may not.
+
+    Parameters
+    ----------
+    directory : path
+        Need not exist.
+    overwrite : bool
+        Whether it may.
+    resume : str
+        The command that would continue an older run.
+    patterns : str
+        As in `clear`: what the new run removes.
+    """
+    place = Path(directory)
+    if overwrite:
+        return
+    if (place / RECORD).exists():
         hint = f"Continue it with '{resume}', name another directory, or give --overwrite"
         raise InputError(directory, None, "holds a run already", hint)
+    for path in _matching(place, patterns):
+        hint = "Name another directory, or give --overwrite, which removes it"
+        raise InputError(path, None, "is in the way of a run, and belongs to none", hint)
+
+
+def refuse_files(directory: PathLike, *names: str) -> None:
+    """Raise InputError if there are files that a run has not written, as there is none, and would replace.
+
+    Parameters
+    ----------
+    directory : path
+        Need not exist.
+    names : str
+        Of files within it.
+    """
+    place = Path(directory)
+    for path in [] if (place / RECORD).exists() else _matching(place, names):
+        raise InputError(
+            path, None, "would be written over, and belongs to no run", "Name another directory, or move it"
+        )
 
 
 _GROWING = ("sweeps", "seconds", "cpu_seconds", "peak_memory_mb")

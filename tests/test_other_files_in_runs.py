@@ -1,0 +1,139 @@
+"""A new run leaves alone what is not of a run: files of its directory, its own inputs above all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import monolingual
+import monolingual.cli
+import scfg_sampler
+import scfg_sampler.cli
+from scfg_sampler.core.chains.run_directory import chains_begun, clear
+from scfg_sampler.errors import InputError
+from tests.test_help_examples import parser_of
+
+CORPUS = {"source": "a b\nb a\n", "target": "A B\nB A\n", "alignment": "0-0 1-1\n0-0 1-1\n"}
+SAMPLE = "sample --source {0}/source --target {0}/target --alignment {0}/alignment -n 3 --burn-in 1 --seed 1"
+TREES = "(S (NP dogs) (VP bark))\n(S (NP-SBJ dogs) (VP sleep))\n"
+TABLEAUX = "input\toutput\tfrequency\tA\tB\nx\ty\t3\t0\t1\nx\tz\t1\t1\t0\n"
+COMMANDS = {
+    "sample": (SAMPLE, CORPUS),
+    "pcfg sample": ("pcfg sample {0}/g --trees {0}/t --iterations 20", {"g": "S -> S S | 'a'", "t": "(S a)"}),
+    "tsg train": ("tsg train {0}/trees --iterations 3 --burn-in 1", {"trees": TREES}),
+    "ot sample": ("ot sample {0}/in.tsv --iterations 20 --burn-in 5", {"in.tsv": TABLEAUX}),
+}
+TAKEN = {
+    "sample": ["counts/own", "trace.tsv", "chain-2/text", "collected/own", "lex.f2e"],
+    "pcfg sample": ["trees.txt.gz", "trace.1.tsv"],
+    "tsg train": ["trees.mrg.gz", "known.txt.gz", "samples/1.tsg.gz"],
+    "ot sample": ["tableaux.tsv", "chain-1/checkpoint.npz"],
+}
+LEFT_ALONE = ["chain-align/source", "chain-alignments.txt", "chain-1-old/run.json", "notes"]
+
+
+def files(place: Path, content: dict[str, str]) -> None:
+    for name, text in content.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+
+
+def content(place: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+def call(command: str, place: Path, *more: str) -> int:
+    words = [*COMMANDS[command][0].format(place).split(), "--quiet", *more]
+    return (scfg_sampler if command == "sample" else monolingual).cli.main(words)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_run_takes_no_file_that_belongs_to_none(command, tmp_path, capsys):
+    files(tmp_path / "in", COMMANDS[command][1])
+    for number, name in enumerate(TAKEN[command]):
+        run = tmp_path / str(number)
+        files(run, {name: "mine\n"})
+        assert call(command, tmp_path / "in", f"--output={run}") == 2
+        told = capsys.readouterr().err
+        assert (
+            "is in the way of a run, and belongs to none. Name another directory, or give --overwrite" in told
+        )
+        assert content(run) == {name: b"mine\n"}
+    assert call(command, tmp_path / "in", f"--output={run}", "--overwrite") == 0
+    assert content(run).get(name) != b"mine\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_run_leaves_other_files_alone(command, tmp_path):
+    """With --overwrite, too, and what begins as directories of chains do."""
+    files(tmp_path, COMMANDS[command][1])
+    files(tmp_path, dict.fromkeys(LEFT_ALONE, "mine\n"))
+    before = content(tmp_path)
+    assert call(command, tmp_path, f"--output={tmp_path}") == 0
+    assert call(command, tmp_path, f"--output={tmp_path}", "--overwrite") == 0
+    assert before.items() <= content(tmp_path).items()
+    assert [path.name for path in chains_begun(tmp_path) if "old" in path.name] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "inputs"),
+    [
+        ("sample", "--source {0}/chain-1/text --target {0}/t --alignment {0}/a"),
+        ("sample", "--source {0}/s --target {0}/t --alignment {0}/../link"),
+        ("pcfg sample", "{0}/g --trees {0}/trees.txt.gz"),
+        ("tsg train", "{0}/trees.mrg.gz"),
+        ("ot sample", "{0}/tableaux.tsv"),
+    ],
+)
+def test_what_is_learnt_from_is_not_written_over_even_if_told_to(command, inputs, tmp_path, capsys):
+    run = tmp_path / "run"
+    there = dict.fromkeys(
+        ("chain-1/text", "counts/x", "trees.txt.gz", "trees.mrg.gz", "tableaux.tsv"), "mine\n"
+    )
+    files(run, there)
+    (tmp_path / "link").symlink_to("run/counts/x")
+    before = content(run)
+    program = scfg_sampler if command == "sample" else monolingual
+    with pytest.raises(SystemExit, match="2"):
+        program.cli.main([*command.split(), *inputs.format(run).split(), f"--output={run}", "--overwrite"])
+    assert "which --output writes, and would be lost; name another directory" in capsys.readouterr().err
+    assert content(run) == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_know_all_files_that_they_write(command, tmp_path):
+    files(tmp_path, COMMANDS[command][1])
+    several = {"sample": [["--chains=2"], ["--marginals"]], "tsg train": [["--marginals"], ["--method=2dop"]]}
+    program = "scfg-sampler" if command == "sample" else "scfg-monolingual"
+    pattern = parser_of(program, command).written_within["--output"]
+    for number, more in enumerate(several.get(command, [[]])):
+        run = tmp_path / str(number)
+        assert call(command, tmp_path, f"--output={run}", *more) == 0
+        assert [name for name in content(run) if not pattern.fullmatch(name) and name != ".lock"] == []
+        clear(run, "*")
+        assert [name for name in content(run) if name != ".lock"] == []
+
+
+def test_a_corpus_is_kept_in_no_place_of_other_files(tmp_path):
+    files(tmp_path / "run" / "corpus", CORPUS)
+    corpus = scfg_sampler.read_corpus(*(tmp_path / "run" / "corpus" / name for name in CORPUS))
+    for overwrite in (False, True):
+        with pytest.raises(InputError, match=r"corpus/source: would be written over, and belongs to no"):
+            scfg_sampler.sample(corpus[:1], tmp_path / "run", iterations=3, overwrite=overwrite)
+    assert content(tmp_path / "run" / "corpus") == {name: text.encode() for name, text in CORPUS.items()}
+    assert len(scfg_sampler.sample(corpus, tmp_path / "run", iterations=3).corpus) == 2
+
+
+def test_lines_are_kept_in_no_place_of_other_files(tmp_path):
+    trees = {"trees": ["(S a)"], "iterations": 20}
+    files(tmp_path, {"grammar.txt": "S -> S S | 'a'\n", "m.sentences": "A B\n"})
+    with pytest.raises(InputError, match=r"grammar.txt: would be written over, and belongs to no run"):
+        monolingual.sample_pcfg(["S -> S S | 'a'"], tmp_path, overwrite=True, **trees)
+    monolingual.sample_pcfg(tmp_path / "grammar.txt", tmp_path, **trees)
+    with pytest.raises(InputError, match=r"m.sentences: would be written over, as the sentences are"):
+        monolingual.train_dmv(["DT NN"], output=tmp_path / "m", rounds=2, overwrite=True)
+    assert (tmp_path / "grammar.txt").read_text() == "S -> S S | 'a'\n"
+    assert (tmp_path / "m.sentences").read_text() == "A B\n"
+    monolingual.train_dmv(tmp_path / "m.sentences", output=tmp_path / "m", rounds=2)
+    assert (tmp_path / "m.sentences").exists()
