@@ -211,6 +211,7 @@ def test_two_results_are_not_written_to_one_file_of_a_directory(
     [
         ("translate", "--grammar each/3.json --hypergraph each", "--grammar is each/3.json, which --hyp"),
         ("translate", "--input link --hypergraph each/", "--input is link, which --hypergraph"),
+        ("translate", "--input again/4.json --hypergraph each", "--input is again/4.json, which --hyp"),
         ("translate", "--reference f each/3.json --hypergraph ./each", "--reference is each/3.json"),
         ("filter", "each/grammar.0.gz --source f --per-sentence each", "TABLE is each/grammar.0.gz"),
     ],
@@ -223,6 +224,9 @@ def test_what_is_read_is_not_written_over_in_a_directory(
     for name in ("3.json", "grammar.0.gz"):
         (tmp_path / "each" / name).write_text("as it was\n")
     (tmp_path / "link").symlink_to("each/3.json")
+    (tmp_path / "again").symlink_to("each")
+    (tmp_path / "each" / "4.json").symlink_to("../elsewhere")
+    (tmp_path / "elsewhere").write_text("as it was\n")
     with pytest.raises(SystemExit, match="2"):
         (decoder.cli.main if program == "translate" else scfg_sampler.cli.main)([program, *command.split()])
     said = capsys.readouterr().err
