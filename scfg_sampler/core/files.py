@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from scfg_sampler.core.leftovers import hold, sync_directory, sync_file
+from scfg_sampler.core.leftovers import has_locks, hold, sync_directory, sync_file
 from scfg_sampler.core.signals import signals_held
 from scfg_sampler.errors import InputError
 
@@ -224,6 +224,8 @@ def _partial(target: Path) -> tuple[Path, int]:
     temporary = target.with_name(f".{target.name}.partial")
     held = hold(temporary)
     if held is None:  # Somebody else writes the same file; the last one wins.
+        if not has_locks(temporary):  # Or nothing can be held, and nobody needs this name.
+            temporary.unlink(missing_ok=True)
         held, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         temporary = Path(name)
     os.ftruncate(held, 0)

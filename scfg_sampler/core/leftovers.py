@@ -21,7 +21,7 @@ from pathlib import Path
 
 from scfg_sampler.core.signals import signals_held
 
-__all__ = ["HELD", "hold", "sync_directory", "sync_file", "temporary_directory"]
+__all__ = ["HELD", "has_locks", "hold", "sync_directory", "sync_file", "temporary_directory"]
 
 HELD = ".held"
 """The file in a temporary directory that is locked while it is in use."""
@@ -46,6 +46,23 @@ def hold(path: Path) -> int | None:
         pass
     os.close(descriptor)
     return None
+
+
+def has_locks(path: Path) -> bool:
+    """Whether files can be held where this one lies: some file systems of clusters have no locks."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:  # It was, and somebody has just let go of it.
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def sync_file(path: Path) -> None:

@@ -3,7 +3,8 @@
 `run.lock` says who owns the directory and is locked by them (flock), so that it counts for nothing when its
 process has ended, whatever process has its number now. Where directories are shared between machines, locks
 may not be; so the owner touches the file every few seconds, and one of another machine that has not been
-touched for some minutes counts for nothing either.
+touched for some minutes counts for nothing either. Nor does, where the file system has no locks at all, one
+of this machine whose process has ended; two that begin there in the same moment do not see each other.
 
 The fact a newcomer would get wrong: times are compared on the file system that holds the directory. The
 clocks of two machines differ.
@@ -24,7 +25,7 @@ from typing import Any
 
 from scfg_sampler.core.files import PathLike, naming
 from scfg_sampler.core.json_text import parse_json
-from scfg_sampler.core.leftovers import hold
+from scfg_sampler.core.leftovers import has_locks, hold
 from scfg_sampler.errors import InputError
 
 __all__ = ["LOCK", "owned"]
@@ -55,8 +56,11 @@ def owned(directory: PathLike, name: str = LOCK, subject: PathLike | None = None
     with naming(directory):
         lock.parent.mkdir(parents=True, exist_ok=True)
         descriptor = hold(lock)
+        is_locked = descriptor is not None or has_locks(lock)
+        if not is_locked:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     found = _read(lock)
-    if descriptor is None or (found.get("host") not in (None, _host()) and _age(lock) < _SILENCE):
+    if descriptor is None or _is_at_work(found, lock, is_locked):
         if descriptor is not None:
             os.close(descriptor)
         raise InputError(
@@ -73,6 +77,26 @@ def owned(directory: PathLike, name: str = LOCK, subject: PathLike | None = None
         gone.set()
         lock.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def _is_at_work(owner: dict[str, Any], lock: Path, is_locked: bool) -> bool:
+    """Whether whom a lock names still owns it, though it is not held, or where nothing can be."""
+    if not owner or (owner.get("host") == _host() and (is_locked or _has_ended(owner.get("process")))):
+        return False
+    return owner.get("host") is not None and _age(lock) < _SILENCE
+
+
+def _has_ended(process: object) -> bool:
+    """Whether there is no such process on this machine."""
+    if not isinstance(process, int) or process <= 0:
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # Another user's, who may not be asked.
+        return False
+    return False
 
 
 def _self() -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import signal
@@ -13,6 +15,8 @@ import time
 import pytest
 
 from scfg_sampler.core.chains.owner import LOCK, owned
+from scfg_sampler.core.files import atomic_output
+from scfg_sampler.core.leftovers import has_locks, temporary_directory
 from scfg_sampler.errors import InputError
 
 HOLDER = """
@@ -91,3 +95,63 @@ def test_an_unreadable_lock_that_nobody_holds_counts_for_nothing(tmp_path, text)
     (tmp_path / LOCK).write_text(text)
     with owned(tmp_path):
         pass
+
+
+@pytest.fixture(params=[errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
+def without_locks(request, monkeypatch):
+    """As on file systems of clusters that have no locks."""
+
+    def refuse(descriptor, operation):
+        raise OSError(request.param, os.strerror(request.param))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+
+
+def test_without_locks_a_directory_is_owned_by_whom_its_file_names(without_locks, tmp_path):
+    lock = tmp_path / LOCK
+    for _ in range(2):
+        with owned(tmp_path):
+            assert json.loads(lock.read_text())["process"] == os.getpid()
+            with pytest.raises(InputError, match=f"in use by process {os.getpid()}"), owned(tmp_path):
+                pass
+            assert lock.exists()
+        assert list(tmp_path.iterdir()) == []
+    with atomic_output(tmp_path / "text") as stream:
+        stream.write("whole")
+    with temporary_directory("some-", tmp_path) as folder:
+        assert folder.is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
+
+
+def test_without_locks_a_killed_owner_counts_for_nothing(holder, without_locks, tmp_path):
+    with pytest.raises(InputError, match=f"in use by process {holder.pid}"), owned(tmp_path / "run"):
+        pass
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    with owned(tmp_path / "run"):
+        pass
+
+
+def test_without_locks_other_owners_are_believed_while_they_give_signs_of_life(without_locks, tmp_path):
+    lock = tmp_path / LOCK
+    for owner in (
+        {"process": 1, "host": "elsewhere"},
+        {"process": os.getppid(), "host": socket.gethostname()},
+    ):
+        lock.write_text(json.dumps(owner))
+        with pytest.raises(InputError, match="in use by process"), owned(tmp_path):
+            pass
+        now = time.time()
+        os.utime(lock, (now - 301, now - 301))
+        with owned(tmp_path):
+            pass
+    lock.write_text(json.dumps({"process": "x", "host": socket.gethostname()}))
+    with owned(tmp_path):
+        pass
+
+
+def test_what_others_hold_has_locks(holder, tmp_path):
+    assert has_locks(tmp_path / "run" / LOCK)
+    assert has_locks(tmp_path / "gone")
+    (tmp_path / "free").touch()
+    assert has_locks(tmp_path / "free")
