@@ -201,6 +201,10 @@ class _Reader:
             )
         first = self.line + 1
         entries = self._entries()
+        begin = list(itertools.islice(entries, 1))
+        if begin:
+            first = self.line  # There may have been blank ones.
+            entries = itertools.chain(begin, entries)
         blocks = [self._parse(n, [], first)]
         found = 0
         while lines := list(itertools.islice(entries, _LINES)):
@@ -218,11 +222,14 @@ class _Reader:
         return ngrams, log_probs, backoffs
 
     def _entries(self) -> Iterator[str]:
-        """The lines up to a blank one or a heading, which is consumed and stays in `self.text`."""
+        """The lines behind blank ones, up to one or a heading, which is consumed and stays in `self.text`."""
+        has_begun = False
         for text in self.lines:
-            if not text or text[0] == "\\":
+            if text and text[0] != "\\":
+                has_begun = True
+                yield text
+            elif text or has_begun:
                 return
-            yield text
         self.text, self.at_end = "", True
 
     def _parse(self, n: int, lines: list[str], first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -69,20 +69,21 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the directory, and print the command to type."""
     from scfg_sampler.core.files import refuse_stream, require_file
-    from scfg_sampler.formats.conversion import Spelling, loss_message, read_table
+    from scfg_sampler.formats.conversion import Spelling, detect_format, loss_message, read_table
     from scfg_sampler.plugs.plug import Parts, write_plug
 
     for path in options.lm:
         refuse_stream(path)
     for path in (*options.lm, options.weights):
         require_file(path)
+    origin = options.origin or detect_format(options.table)
     with console.progress("reading lines", None) as advance:
         table, left_out = read_table(
-            options.table, options.origin, Spelling(escaped=options.escaped), advance=advance
+            options.table, origin, Spelling(escaped=options.escaped), advance=advance
         )
     for reason, number in left_out.items():
         console.warn(f"left out: {loss_message(number, reason)}")
-    parts = Parts(table, options.table, tuple(options.lm), options.weights, options.escaped)
+    parts = Parts(table, options.table, tuple(options.lm), options.weights, options.escaped, origin)
     with console.progress("writing rules", table.num_rules) as advance:
         report = write_plug(
             parts,

@@ -11,22 +11,27 @@ are as it takes them, and a model that it takes in no layout is refused.
 
 from __future__ import annotations
 
+import array
 import itertools
 import math
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, atomic_output, open_bytes, read_lines
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import ArpaError, InputError
+from scfg_sampler.formats.words import Speller
 
 __all__ = ["ModelCopy", "copy_model"]
 
 _RESERVED = ("<s>", "</s>", "<unk>")  # What these stand for, no word of a text is.
 _ARPA = "A language model is an ARPA file, plain or gzipped"
+_HEADER = "Correct the header's counts, or train it again"
 _ALL = ", and all of these decoders have it"
 _BLANKS = " \t\r"
 _ROUNDED = 1e-4  # As `decoder.lm.arpa` has it.
@@ -45,16 +50,26 @@ class ModelCopy(NamedTuple):
     respelled: frozenset[str]
 
 
-def copy_model(path: PathLike, output: PathLike, spell: Callable[[str], str]) -> ModelCopy:
-    """Write a language model, not compressed, with its words spelled by `spell`.
+def copy_model(path: PathLike, output: PathLike, write: Callable[[str], str], origin: Speller) -> ModelCopy:
+    """Write a language model, not compressed, with its words spelled by `write`.
+
+    Parameters
+    ----------
+    path, output : paths
+    write : callable
+        Makes of a word of texts what stands in the copy.
+    origin : Speller
+        How the table was spelled that the model is used with, and the model, too, if all of its words can be
+        so; as in `decoder.lm.model.LmVocabulary.spelled`.
 
     Raises
     ------
     ArpaError
-        The file is not ARPA text, or is cut.
+        The file is not ARPA text, is cut, or KenLM would refuse it whatever its layout.
     """
     _require_text(path)
-    copier = _Copier(path, spell)
+    words = _words(path)
+    copier = _Copier(path, words, _spelling(words, write, origin))
     with atomic_output(output) as stream:
         for line in copier.lines():
             stream.write(line + "\n")
@@ -69,23 +84,57 @@ def _require_text(path: PathLike) -> None:
         raise InputError(path, None, "is a compiled language model", hint)
 
 
-def _reserved(path: PathLike) -> tuple[str, ...]:
-    """The 1-grams that are no words: `<UNK>` among them where there is no `<unk>`."""
-    for line in itertools.takewhile(lambda line: line.strip() != "\\2-grams:", read_lines(path)):
-        if "<unk>" in split_words(line)[1:2]:
-            return _RESERVED
-    return (*_RESERVED, "<UNK>")
+def _words(path: PathLike) -> frozenset[str]:
+    """The 1-grams."""
+    behind = itertools.dropwhile(lambda line: line.strip() != "\\1-grams:", read_lines(path))
+    section = itertools.takewhile(lambda line: line.strip() != "\\2-grams:", behind)
+    return frozenset(itertools.chain.from_iterable(split_words(line)[1:2] for line in section))
+
+
+def _spelling(words: frozenset[str], write: Callable[[str], str], origin: Speller) -> Callable[[str], str]:
+    """How the copy spells a word of the model."""
+    is_escaped = all(origin.write(origin.read(word)) == word for word in words.difference(_RESERVED))
+
+    def spell(word: str) -> str:
+        meant = origin.read(word)
+        return write(meant if is_escaped or meant not in words else word)
+
+    return spell
+
+
+class _Section:
+    """The n-grams of one length, as far as it must be known whether longer ones have their contexts."""
+
+    def __init__(self) -> None:
+        self.lines, self.ngrams, self.contexts = (array.array("q") for _ in range(3))
+
+    def add(self, words: list[str], line: int) -> None:
+        """Note an n-gram, and where it stands."""
+        self.lines.append(line)
+        self.ngrams.append(hash(" ".join(words)))
+        self.contexts.append(hash(" ".join(words[:-1])))
+
+    def without_context(self, shorter: _Section) -> int | None:
+        """The line of the first n-gram the beginning of which is not among the shorter ones."""
+        known = np.isin(np.array(self.contexts), np.array(shorter.ngrams))
+        return None if known.all() else self.lines[int(np.argmin(known))]
 
 
 class _Copier:
     """One pass over a file; `order` and `respelled` are known at its end."""
 
-    def __init__(self, path: PathLike, spell: Callable[[str], str]):
-        self.path, self.spell = path, spell
-        self.reserved = _reserved(path)
-        self.order = 0
+    def __init__(self, path: PathLike, words: frozenset[str], spell: Callable[[str], str]):
+        self.path, self.words, self.spell = path, words, spell
+        # `<UNK>` is a word where there is `<unk>`.
+        self.reserved = _RESERVED if "<unk>" in words else (*_RESERVED, "<UNK>")
+        self.counts: list[int] = []
         self.respelled: dict[str, str] = {}
-        self.found: set[str] = set()
+        self.section, self.shorter = _Section(), _Section()
+
+    @property
+    def order(self) -> int:
+        """The length of the longest n-grams, as the header has it."""
+        return len(self.counts)
 
     def lines(self) -> Iterator[str]:
         """The lines of the copy: no others than KenLM takes, with no other blanks."""
@@ -99,39 +148,54 @@ class _Copier:
             if not text:
                 continue
             if text == "\\end\\" and self.order:
+                self._end_section(n, number, "the end")
                 yield from ("", text)
                 return
             if section := _SECTION.fullmatch(text):
-                self._require_usable(n, number)
-                n = int(section[1])
+                self._end_section(n, number, f"the {int(section[1])}-grams")
+                n += 1
                 yield from ("", f"\\{n}-grams:")
             elif n:
                 yield self._entry(text, n, number)
-            elif count := _COUNT.fullmatch(text):
-                self.order = max(self.order, int(count[1]))
-                yield f"ngram {int(count[1])}={int(count[2])}"
+            elif (count := _COUNT.fullmatch(text)) and int(count[1]) == self.order + 1:
+                self.counts.append(int(count[2]))
+                yield f"ngram {self.order}={self.counts[-1]}"
             else:
                 raise ArpaError(self.path, number, f"{text[:40]!r} where 'ngram N=COUNT' should be", _ARPA)
         raise ArpaError(self.path, None, "ends without \\end\\", _ARPA)
 
-    def _require_usable(self, n: int, number: int) -> None:
-        """An ArpaError, before the n-grams behind those of order n, for what KenLM takes in no spelling."""
+    def _end_section(self, n: int, number: int, found: str) -> None:
+        """An ArpaError, behind the n-grams of order n, for what KenLM takes in no spelling."""
+        wanted = f"the {n + 1}-grams" if n < self.order else "the end"
+        if found != wanted:
+            raise ArpaError(self.path, number, f"{found} where {wanted} should follow", _HEADER)
         if n == 0 and self.order == 1:
             raise ArpaError(self.path, number, "a model of order 1", "KenLM takes none below order 2" + _ALL)
-        missing = [word for word in ("<s>", "</s>") if word not in self.found]
+        missing = [word for word in ("<s>", "</s>") if word not in self.words]
         if n == 1 and missing:
             found = f"no {missing[0]} among the 1-grams"
             raise ArpaError(self.path, number, found, "KenLM asks for it" + _ALL)
+        if n and len(self.section.lines) != self.counts[n - 1]:
+            found = counted(len(self.section.lines), f"{n}-gram")
+            promise = f"{found} where the header promises {self.counts[n - 1]}"
+            raise ArpaError(self.path, number, promise, _HEADER)
+        if n > 2 and (line := self.section.without_context(self.shorter)) is not None:
+            found = f"the first {counted(n - 1, 'word')} of the {n}-gram are no {n - 1}-gram"
+            raise ArpaError(self.path, line, found, f"KenLM asks for that{_ALL}; train the model otherwise")
+        self.shorter, self.section = self.section, _Section()
 
     def _entry(self, line: str, n: int, number: int) -> str:
         fields = split_words(line)
         if not n + 1 <= len(fields) <= n + 2:
             raise self._no_entry(line, n, number)
         words = fields[1 : n + 1]
-        if n == 1:
-            self.found.add(words[0])
-            if words[0] not in self.reserved and (spelled := self.spell(words[0])) != words[0]:
-                self.respelled[words[0]] = spelled
+        if not self.words.issuperset(words):
+            strange = next(word for word in words if word not in self.words)
+            found = f"the word {strange!r:.40} is not among the 1-grams"
+            raise ArpaError(self.path, number, found, "Every word of an n-gram must be")
+        self.section.add(words, number)
+        if n == 1 and words[0] not in self.reserved and (spelled := self.spell(words[0])) != words[0]:
+            self.respelled[words[0]] = spelled
         if known := self.respelled:
             words = [known.get(word, word) for word in words]
         try:

@@ -70,6 +70,7 @@ class Parts(NamedTuple):
     table_path, weights : paths, the first for messages only
     lms : the paths of the language models, at least one
     escaped : Moses: words are escaped by its tokeniser already
+    origin : the format that the table was read from, whose spelling its language models may have, too
     """
 
     table: RuleTable
@@ -77,6 +78,7 @@ class Parts(NamedTuple):
     lms: tuple[PathLike, ...]
     weights: PathLike
     escaped: bool = False
+    origin: str = "native"
 
 
 class Report(NamedTuple):
@@ -150,7 +152,10 @@ def write_plug(
     spelling = Spelling(escaped=parts.escaped, linear=True)
     with new_directory(output, PLUG, "directory that plug made") as folder:
         spell = speller(decoder, parts.escaped).write
-        models = [copy_model(path, folder / model_file(k), spell) for k, path in enumerate(parts.lms)]
+        of_table = speller(parts.origin, parts.escaped)
+        models = [
+            copy_model(path, folder / model_file(k), spell, of_table) for k, path in enumerate(parts.lms)
+        ]
         lost = write_table(parts.table, folder / plug.table, decoder, spelling, advance=advance)
         _write_glue(folder, decoder, names)
         least = least_pop_limit(names, decoder)

@@ -75,12 +75,62 @@ def test_counts_that_are_none_are_refused(folder, rng, capsys, name):
             "lm.arpa:4: '2-grams=2' where 'ngram N=COUNT' should be",
         ),
         (ARPA.encode().replace(b"-0.2\t", b"-O.2\t"), "lm.arpa:16: '-O.2\\t<s> the' where a number, 2 words"),
+        (
+            ARPA.encode().replace(b"2=2", b"2=3"),
+            "lm.arpa:19: 2 2-grams where the header promises 3. Correct the header",
+        ),
+        (
+            ARPA.encode().replace(b"-1.1\t'\n", b""),
+            "lm.arpa:14: 6 1-grams where the header promises 7. Correct the header",
+        ),
+        (
+            ARPA.encode().replace(b"the [b", b"the bed"),
+            "lm.arpa:17: the word 'bed' is not among the 1-grams. Every word",
+        ),
+        (
+            ARPA.encode().replace(b"2-grams:", b"3-grams:"),
+            "lm.arpa:15: the 3-grams where the 2-grams should follow. Correct the header",
+        ),
+        (
+            ARPA.encode().partition(b"\\2-")[0] + b"\\end\\\n",
+            "lm.arpa:15: the end where the 2-grams should follow. Correct the header",
+        ),
+        (
+            ARPA.encode().replace(b"ngram 2=2", b"ngram 3=2"),
+            "lm.arpa:4: 'ngram 3=2' where 'ngram N=COUNT' should be",
+        ),
         (b"mmap lm http://kheafield.com/code format version 5\n\0", "lm.arpa: is a compiled language model"),
     ],
 )
 def test_what_is_no_language_model_is_told(folder, capsys, text, said):
     (folder / "lm.arpa").write_bytes(text)
     assert said in complaint(folder, capsys)
+
+
+TRIGRAMS = ARPA.replace("ngram 2=2", "ngram 2=2\nngram 3=2").replace("\\end\\", "\\3-grams:\n{}\n\n\\end\\")
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ("-0.1\t<s> the [b\n-0.1\tthe [b '", ""),
+        (
+            "-0.1\t<s> the [b\n-0.1\t[b the '",
+            "lm.arpa:22: the first 2 words of the 3-gram are no 2-gram. KenLM",
+        ),
+        (
+            "-0.1\tthe <s> [b\n-0.1\tthe [b '",
+            "lm.arpa:21: the first 2 words of the 3-gram are no 2-gram. KenLM",
+        ),
+    ],
+)
+def test_contexts_that_kenlm_misses_are_told(folder, capsys, entries, said):
+    """KenLM of 2025 has said of such: The context of every 3-gram should appear as a 2-gram."""
+    (folder / "lm.arpa").write_text(TRIGRAMS.format(entries))
+    if said:
+        assert said in complaint(folder, capsys)
+    else:
+        assert plug(folder, "cdec", "--quiet") == 0
 
 
 def test_an_empty_table_is_told(folder, capsys):

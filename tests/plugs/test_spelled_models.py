@@ -11,6 +11,8 @@ import pytest
 import decoder as notebook
 from decoder.cli import main as decode
 from scfg_sampler.cli import main
+from scfg_sampler.formats.words import speller
+from scfg_sampler.plugs.language_model import copy_model
 from tests.plugs.directories import FEATURES, READERS, TABLES, plug
 
 WORDS = ("&#91;", "[", "&#124;", "|", "-lsb-", "%i")
@@ -174,3 +176,30 @@ def test_states_of_hypergraphs_have_words_as_the_table_has_them(tmp_path):
     files = [f"--input={tmp_path / 'in'}", f"--output={tmp_path / 'out'}", f"--hypergraph={tmp_path / 'h'}"]
     assert decode(["translate", *models, *files, "--quiet"]) == 0
     assert '"right": ["|"]' in (tmp_path / "h").read_text()
+
+
+@pytest.mark.parametrize("first", READERS)
+@pytest.mark.parametrize("second", READERS)
+def test_a_model_of_one_decoder_is_spelled_for_another_as_the_first_was(tmp_path, first, second):
+    write_parts(tmp_path)
+    plain, theirs = (tmp_path / name for name in ("lm.arpa", "theirs"))
+    copy_model(plain, theirs, speller(first).write, speller("native"))
+    copy_model(plain, tmp_path / "expected", speller(second).write, speller("native"))
+    for given in (theirs, plain):  # With the table of the first, either may be given, here as elsewhere.
+        copy_model(given, tmp_path / "found", speller(second).write, speller(first))
+        assert (tmp_path / "found").read_text() == (tmp_path / "expected").read_text()
+
+
+def test_what_was_plugged_into_one_decoder_is_plugged_into_another(plugged):
+    folder, first = plugged
+    expected = of_files(folder, "table.gz,format=native", "lm.arpa")
+    files = {"cdec": "weights", "moses": "moses.ini", "joshua": "joshua.config", "travatar": "travatar.ini"}
+    imported = [f"{folder / first / files[first]}", f"--from={first}", f"--output={folder / 'again.json'}"]
+    assert decode(["import-weights", *imported]) == 0
+    table = f"{folder / first / TABLES[first]}"
+    for second in ("cdec", "moses"):
+        place = folder / f"from-{first}" / second
+        parts = [f"--lm={folder / first / 'lm.arpa'}", f"--weights={folder / 'again.json'}"]
+        assert main(["plug", table, f"--from={first}", f"--to={second}", *parts, f"--output={place}"]) == 0
+        found = of_files(folder, f"{place}/{TABLES[second]},format={second}", f"{place}/lm.arpa")
+        assert found == pytest.approx(expected)

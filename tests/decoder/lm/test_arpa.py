@@ -202,3 +202,16 @@ def test_what_is_written_reads_back_unchanged(name, tmp_path, rng):
 def test_words_are_split_where_arpa_files_split_them():
     assert split_words(" a\u00a0b \t c\r") == ["a\u00a0b", "c"]
     assert split_words("") == []
+
+
+def test_blank_lines_may_stand_behind_headings(written):
+    blank = PLAIN.replace("-grams:\n", "-grams:\n\n \n")
+    assert listed(read_arpa(written(blank))) == EXPECTED
+    for empty in ("\\3-grams:\n\n\\end", "\\3-grams:\n\\end"):
+        more = PLAIN.replace("ngram 2=3", "ngram 2=3\nngram 3=0").replace("\\end", empty)
+        assert listed(read_arpa(written(more))) == EXPECTED
+    wrong = blank.replace("-0.25\ta b", "-0.25\ta c")
+    with pytest.raises(ArpaError, match=r"lm.arpa:18: the word 'c' is not among"):
+        read_arpa(written(wrong))
+    with pytest.raises(ArpaError, match=r"lm.arpa:20: 3 2-grams where the header promises 4"):
+        read_arpa(written(blank.replace("2=3", "2=4")))
