@@ -30,7 +30,10 @@ _SENTENCES = 20
 
 
 def find_rules(sources: Sources, question: Question) -> dict[str, Any]:
-    """The rules with some words on either side and of some shape, those with the highest counts first."""
+    """The rules with some words on either side and of some shape, those with the highest counts first.
+
+    Where no rule has a count (`counted`), each has 1, and they come as in the table.
+    """
     question.require_known(("of", "source", "target", "shape", "from", "number"))
     table = sources.with_rules(question).table
     rows = _matching(table, question.text("source", ""), question.text("target", ""))
@@ -41,7 +44,8 @@ def find_rules(sources: Sources, question: Question) -> dict[str, Any]:
     first = question.integer("from", 0, max(0, table.num_rules), 0)
     number = question.integer("number", 1, _MOST_RULES, 50)
     shown = [_plain(table, row) for row in rows[first : first + number].tolist()]
-    return {"found": len(rows), "of": table.num_rules, "rules": shown}
+    counted = "LogCount" in table.feature_names
+    return {"found": len(rows), "of": table.num_rules, "counted": counted, "rules": shown}
 
 
 def _matching(table: RuleTable, source: str, target: str) -> np.ndarray:

@@ -24,11 +24,15 @@ from scfg_sampler.learner.pair_posteriors import LastState, read_last_state
 from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import GrammarSettings
 from scfg_sampler.report.shapes import Shape, shapes
+from scfg_sampler.rules.counts import counts_of
 from scfg_sampler.rules.table import RuleTable, read_rule_table
 
 __all__ = ["ExploredRun", "ExploredSystem", "Sources", "open_sources"]
 
 _SHAPES = 60
+_LARGEST_COUNT = (
+    1e200  # The features of a system may be any: what comes of them is still to be added and told.
+)
 _PARTS = ("sample", "system")
 """What recipes call a run and a system within their directory."""
 
@@ -99,13 +103,20 @@ class ExploredSystem:
     def __init__(self, directory: PathLike, name: str):
         self.name = name
         self.system: System = load_system(directory)
+        self._table: RuleTable | None = None
+        self._counting = threading.Lock()
         self._lock = threading.Lock()
         self._decoders: dict[tuple[float, ...], Decoder] = {}
 
     @property
     def table(self) -> RuleTable:
-        """Its rules."""
-        return self.system.decoder.grammar.sources[0].table
+        """Its rules, with the counts that their features tell, which translating does not need; or 1 each."""
+        with self._counting:
+            if self._table is None:
+                table = self.system.decoder.grammar.sources[0].table
+                count = np.minimum(counts_of(table.features, table.feature_names), _LARGEST_COUNT)
+                self._table = table._replace(count=count)
+            return self._table
 
     def weights(self) -> dict[str, float]:
         """Its own weights, by the names of the features."""

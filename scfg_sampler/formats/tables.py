@@ -15,6 +15,7 @@ from scfg_sampler.core.arrays.sparse import Rows
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.rules.columns import FEATURE_NAMES, Columns, in_columns
+from scfg_sampler.rules.counts import counts_of
 from scfg_sampler.rules.features import count_words
 from scfg_sampler.rules.labels import gap_counts, kind_of, labels_of_kinds
 from scfg_sampler.rules.table import RuleTable
@@ -85,9 +86,6 @@ class TableBuilder:
         starts = [np.array(start, np.int64) for start in self._starts]
         source, target = (np.array(self._values[side], np.int32) for side in (0, 1))
         features, names, sparse = self._features(starts[0], source, starts[1], target)
-        count = np.ones(len(features))
-        if "LogCount" in self._names:
-            count = np.exp(features[:, names.index("LogCount")].astype(np.float64))
         return RuleTable(
             *self._vocabularies,
             starts[0],
@@ -96,7 +94,7 @@ class TableBuilder:
             target,
             starts[2],
             np.array(self._values[2], np.int32).reshape(-1, 2),
-            count,
+            counts_of(features, names),
             features,
             names,
             signature,

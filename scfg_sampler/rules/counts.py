@@ -9,18 +9,20 @@ alignment that carries most of them, as the lexical weights of Koehn, Och and Ma
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core.arrays.ragged import take_rows
-from scfg_sampler.core.elementary import log_each
+from scfg_sampler.core.elementary import exp_each, log_each
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
 
 __all__ = [
     "PRECISION",
     "RuleCounts",
+    "counts_of",
     "empty_rule_counts",
     "require_counts",
     "select_rules",
@@ -82,6 +84,26 @@ def require_counts(count: np.ndarray, path: PathLike) -> None:
         found = f"the LogCount of rule {row + 1} is of a count of {count[row]:g}"
         limits = f"Counts are from {_LEAST_COUNT:g} to {_LARGEST_COUNT:g}"
         raise InputError(path, None, found, f"{limits}; is it a logarithm?")
+
+
+def counts_of(features: np.ndarray, names: Sequence[str]) -> np.ndarray:
+    """What the feature LogCount of rules says their counts are, or 1 where there is no such feature.
+
+    Parameters
+    ----------
+    features : float32 (R, F)
+    names : sequence of F strings
+
+    Returns
+    -------
+    float64 (R,)
+
+    >>> counts_of(np.array([[0.0, 3.0], [np.log(4.0), 3.0]]), ("LogCount", "TargetWords")).round(6).tolist()
+    [1.0, 4.0]
+    """
+    if "LogCount" not in names:
+        return np.ones(len(features))
+    return exp_each(features[:, names.index("LogCount")].astype(np.float64))
 
 
 def uncertainty(count: np.ndarray) -> np.ndarray:

@@ -28,12 +28,11 @@ from scfg_sampler.core.arrays.ragged import take_rows
 from scfg_sampler.core.arrays.sparse import Rows, no_rows, take
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.arrays.word_pool import WordPool, new_word_pool, with_room
-from scfg_sampler.core.elementary import exp_each
 from scfg_sampler.core.files import PathLike, atomic_output, is_stream, read_lines
 from scfg_sampler.errors import RuleTableError
 from scfg_sampler.rules import parser as rule_parser
 from scfg_sampler.rules.columns import Columns, SparseFeatures, in_columns
-from scfg_sampler.rules.counts import RuleCounts
+from scfg_sampler.rules.counts import RuleCounts, counts_of
 from scfg_sampler.rules.labels import (
     Labels,
     gap_counts,
@@ -402,9 +401,6 @@ def _joined(
         for field, column in ((0, 1), (2, 2), (4, 3))
     ]
     features, in_order, sparse = _joined_features(parts, names)
-    count = np.ones(len(features))
-    if "LogCount" in in_order:
-        count = exp_each(features[:, in_order.index("LogCount")].astype(np.float64))
     return RuleTable(
         words[0].vocabulary,
         words[1].vocabulary,
@@ -414,7 +410,7 @@ def _joined(
         sides[1],
         starts[2],
         np.concatenate([np.zeros((0, 2), np.int32), *(part.alignment for part in parts)]),
-        count,
+        counts_of(features, in_order),
         features,
         in_order,
         signature,

@@ -332,6 +332,16 @@ def test_several_lines_that_are_pasted_are_told_of(view, port):  # noqa: F811
         assert bool(page.inner_text("#status")) == bool(said)
 
 
+@pytest.mark.parametrize("has_counts", [True, False])
+def test_rules_without_counts_are_not_said_to_be_in_their_order(view, has_counts):
+    page = view("programs")
+    page.route("**/grammar", lambda route: route.fulfill(json=route.fetch().json() | {"counted": has_counts}))
+    page.click("nav a[href='#grammar']")
+    page.wait_for_selector("#rules details")
+    assert ("used most first" in page.inner_text("#rules-found")) == has_counts
+    assert ("count " in page.inner_text("#rules")) == has_counts
+
+
 def test_moved_weight_changes_what_comes_out(view):
     page = view("translation")
     page.fill("#text", "a unknown b")

@@ -15,6 +15,9 @@ from scfg_sampler.errors import ScfgError
 from scfg_sampler.explore.questions import MOST_WORDS, Question, QuestionError
 from scfg_sampler.explore.server import answers
 from scfg_sampler.explore.sources import Sources, described, open_sources
+from scfg_sampler.report.grammar import rule_text
+from scfg_sampler.report.shapes import shapes
+from scfg_sampler.rules.table import read_rule_table
 from tests.learner.test_chain import some_pairs
 from tests.learner.test_commands import sample, write_corpus
 from tests.oracles import phrase_forest
@@ -138,6 +141,44 @@ def test_rules_are_found_by_words_and_shape(ask):
     assert ask("/grammar", source="nowhere")["found"] == 0
     rest = ask("/grammar", **{"from": 3, "number": 2})["rules"]
     assert rest == everything["rules"][3:5]
+
+
+def test_rules_of_a_system_have_the_counts_of_its_table(ask, explored_directory):
+    table = read_rule_table(explored_directory / "grammar.gz")
+    assert len(set(table.count.tolist())) > 3
+    expected = {rule_text(table, row): count for row, count in enumerate(table.count.tolist())}
+    answer = ask("/grammar", of=1, number=200)
+    found = [(each["rule"], each["count"]) for each in answer["rules"]]
+    assert answer["counted"]
+    assert [count for _, count in found] == sorted(expected.values(), reverse=True)[:200]
+    assert dict(found).items() <= expected.items()
+    uses = {each.text: each.uses for each in shapes(table, 60)}
+    assert {each["shape"]: each["uses"] for each in ask("/shapes", of=1)["shapes"]} == uses
+
+
+@pytest.mark.parametrize(
+    ("features", "counted", "first"),
+    [
+        (["F=0", "F=1"], False, [("a → A", 1.0), ("b → B", 1.0)]),
+        (["LogCount=0", "LogCount=5000"], True, [("b → B", 1e200), ("a → A", 1.0)]),
+    ],
+    ids=["none", "out of range"],
+)
+def test_rules_of_a_system_may_have_no_counts_or_any(tmp_path, explored_directory, features, counted, first):
+    lines = [
+        f"[X] ||| {word} ||| {word.upper()} ||| {each}\n" for word, each in zip("ab", features, strict=True)
+    ]
+    (tmp_path / "table").write_text("".join(lines))
+    names = [features[0].partition("=")[0], "LanguageModel", "Glue", "PassThrough"]
+    (tmp_path / "w.json").write_text(json.dumps(dict.fromkeys(names, 0.5)))
+    options = ["--grammar", tmp_path / "table", "--lm", explored_directory / "lm.arpa"]
+    options += ["--weights", tmp_path / "w.json", "--output", tmp_path / "system"]
+    assert decoder(["bundle", *map(str, options), "--quiet"]) == 0
+    paths = answers(open_sources([tmp_path / "system"]))
+    answer = paths["/grammar"](Question({}))
+    assert answer["counted"] is counted
+    assert [(each["shown"], each["count"]) for each in answer["rules"]] == first
+    json.dumps([answer, paths["/shapes"](Question({}))], allow_nan=False)
 
 
 def test_shapes_are_shapes(ask):

@@ -67,15 +67,16 @@ async function search(question, from = 0) {
   state.question = question;
   state.asked = { of: state.about.tables.length > 1 ? searched : undefined, source, target, shape };
   if (from === 0) find("rules").replaceChildren();
-  find("rules").append(...answer.rules.map((rule) => entry(rule, question.of)));
+  find("rules").append(...answer.rules.map((rule) => entry(rule, question.of, answer.counted)));
   state.shown = from + answer.rules.length;
-  find("rules-found").textContent = `${answer.found.toLocaleString("en")} of ${counted(answer.of, "rule")}, those used most first`;
+  const order = answer.counted ? "those used most first" : "in the order of the table, which has no counts";
+  find("rules-found").textContent = `${answer.found.toLocaleString("en")} of ${counted(answer.of, "rule")}, ${order}`;
   find("more-rules").hidden = state.shown >= answer.found;
 }
 
-function entry(rule, table_) {
+function entry(rule, table_, hasCount) {
   const body = make("div");
-  const count = make("span", { class: "number" }, `count ${short(rule.count)}`);
+  const count = hasCount ? make("span", { class: "number" }, `count ${short(rule.count)}`) : null;
   const folded = make("details", {}, make("summary", {}, sides(rule.shown), count), body);
   folded.addEventListener("toggle", () => {
     if (folded.open && !body.hasChildNodes()) attempt(() => fill(body, rule, table_));
