@@ -1,7 +1,8 @@
 """The server: a page and its questions, on this machine alone; the only import of starlette and uvicorn.
 
-A request must come to a name of this machine, from no page but ours: `Host` is compared, so that no name of
-somebody else's that leads here is answered, and `Origin`, so that no other page asks. A question is JSON of
+A request must come to a name of this machine, from no page but ours: `Host` is looked at, so that no name of
+somebody else's that leads here is answered, and `Origin` must be the same, so that no other page asks. The
+port may be any, as a tunnel (`ssh -L 9000:127.0.0.1:8471`) begins at one of its own. A question is JSON of
 at most `LARGEST` bytes. A few are answered at a time, a few more wait, whoever comes then is told to come
 again. Whatever is wrong is a JSON object `{"error": "one line"}` with a status of 400 or more.
 
@@ -17,6 +18,7 @@ import contextlib
 import hashlib
 import json
 import logging
+import re
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -51,6 +53,8 @@ _FILES = {
     "/translations.js": ("translations.js", "text/javascript; charset=utf-8"),
     "/common.js": ("common.js", "text/javascript; charset=utf-8"),
 }
+_HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?")
+"""What `Host` may be, in lower case."""
 _AT_A_TIME, _MOST = 2, 18
 """Questions of a kind that are answered side by side; questions of all kinds that are answered or wait."""
 _SECONDS = 10.0
@@ -133,9 +137,8 @@ def serve(sources: Sources, listening: socket.socket) -> None:
     """
     import uvicorn
 
-    app = build_app(sources, listening.getsockname()[1])
     config = uvicorn.Config(
-        app,
+        build_app(sources),
         log_level="warning",
         access_log=False,
         lifespan="off",
@@ -180,14 +183,8 @@ def _ended_by_hangup(server: Any) -> Iterator[None]:
             handler(*came[0])
 
 
-def build_app(sources: Sources, port: int) -> Callable:
-    """The application, for a port that browsers name in `Host`.
-
-    Parameters
-    ----------
-    sources : Sources
-    port : int
-    """
+def build_app(sources: Sources) -> Callable:
+    """The application, which answers about some runs and systems."""
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect, Request
@@ -218,7 +215,7 @@ def build_app(sources: Sources, port: int) -> Callable:
     routes += [Route("/explore.css", style), Route("/about", about)]
     routes += [Route(path, desk.at(answer), methods=["POST"]) for path, answer in answers(sources).items()]
     handlers: Any = {HTTPException: refused, Exception: failed}
-    return _guarded(Starlette(routes=routes, exception_handlers=handlers), port)
+    return _guarded(Starlette(routes=routes, exception_handlers=handlers))
 
 
 def _json(response: Any, content: Mapping[str, Any], status: int = 200, headers: Any = None) -> Any:
@@ -285,11 +282,8 @@ class _Desk:
             raise self._refusal(400, " ".join(str(error).split())) from None
 
 
-def _guarded(app: Callable, port: int) -> Callable:
+def _guarded(app: Callable) -> Callable:
     """The application, for requests to this machine and from its own pages; all answers with our headers."""
-    hosts = {f"{name}:{port}" for name in (ADDRESS, "localhost")}
-    if port == 80:
-        hosts |= {ADDRESS, "localhost"}
     headers = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
 
     async def guarded(scope: Any, receive: Any, send: Any) -> None:
@@ -310,7 +304,7 @@ def _guarded(app: Callable, port: int) -> Callable:
             await sent({"type": "http.response.start", "status": status, "headers": kind})
             await sent({"type": "http.response.body", "body": body})
 
-        if reason := _refusal(scope.get("method", ""), found, hosts):
+        if reason := _refusal(scope.get("method", ""), found):
             await _hear_out(receive)
             await refused(403, reason)
             return
@@ -339,12 +333,13 @@ async def _hear_out(receive: Callable[[], Awaitable[Any]]) -> None:
                     return
 
 
-def _refusal(method: str, headers: Mapping[str, str], hosts: set[str]) -> str:
+def _refusal(method: str, headers: Mapping[str, str]) -> str:
     """Why a request is not answered; empty if it is."""
-    if headers.get("host", "").lower() not in hosts:
+    host = headers.get("host", "").lower()
+    if not _HOST.fullmatch(host):
         return "requests must be sent to 127.0.0.1 or localhost"
     origin = headers.get("origin")
-    if origin is not None and origin.lower() not in {f"http://{host}" for host in hosts}:
+    if origin is not None and origin.lower() != f"http://{host}":
         return "pages of other sites are not answered"
     # Links from elsewhere may lead to the page.
     if method != "GET" and headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):

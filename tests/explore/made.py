@@ -59,7 +59,7 @@ def served(sources: Sources) -> Iterator[int]:
     """The port of a server that runs meanwhile."""
     listening: socket.socket = listen(0)
     port = listening.getsockname()[1]
-    config = uvicorn.Config(build_app(sources, port), log_level="warning", lifespan="off", ws="none")
+    config = uvicorn.Config(build_app(sources), log_level="warning", lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

@@ -50,7 +50,20 @@ def test_every_answer_forbids_what_is_not_from_here(port):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:PORT", "127.0.0.1", "127.0.0.1:1", "[::1]:PORT"]
+    "host",
+    [
+        "",
+        "evil.example",
+        "evil.example:PORT",
+        "localhost.evil.example:PORT",
+        "evil.example:127.0.0.1",
+        "127.0.0.1.evil.example",
+        "127x0.0.1:PORT",
+        "localhost:PORT@evil.example",
+        "localhost:PORT/",
+        "localhost:",
+        "[::1]:PORT",
+    ],
 )
 def test_name_that_is_not_of_this_machine_is_refused(port, host):
     status, _, body = send(port, "/about", headers={"Host": host.replace("PORT", str(port))})
@@ -58,8 +71,44 @@ def test_name_that_is_not_of_this_machine_is_refused(port, host):
     assert json.loads(body) == {"error": "requests must be sent to 127.0.0.1 or localhost"}
 
 
-def test_localhost_is_answered(port):
-    assert send(port, "/about", headers={"Host": f"localhost:{port}"})[0] == 200
+@pytest.mark.parametrize(
+    "host", ["localhost:PORT", "LocalHost:PORT", "localhost", "127.0.0.1", "127.0.0.1:1"]
+)
+def test_name_of_this_machine_is_answered_at_any_port(port, host):
+    """A tunnel has a port of its own at its other end."""
+    assert send(port, "/about", headers={"Host": host.replace("PORT", str(port))})[0] == 200
+
+
+@pytest.mark.parametrize("host", ["localhost:9000", "127.0.0.1:9000", "localhost"])
+def test_question_from_its_own_page_at_the_end_of_a_tunnel_is_answered(port, host):
+    headers = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
+    assert send(port, "/translate", b'{"text": "a"}', headers)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example:9000",
+        "http://127.0.0.1:9000",
+        "http://localhost:PORT",
+        "http://localhost",
+        "https://localhost:9000",
+        "http://localhost:9000.evil.example",
+        "null",
+        "",
+    ],
+)
+def test_question_through_a_tunnel_from_another_page_is_refused(port, origin):
+    headers = {"Host": "localhost:9000", "Origin": origin.replace("PORT", str(port))}
+    status, _, body = send(port, "/translate", b'{"text": "a"}', headers)
+    assert status == 403
+    assert FOREIGN in json.loads(body)["error"]
+
+
+def test_name_that_leads_here_is_refused_also_to_a_page_of_that_name(port):
+    host = f"evil.example:{port}"
+    headers = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
+    assert send(port, "/translate", b'{"text": "a"}', headers)[0] == 403
 
 
 @pytest.mark.parametrize(
