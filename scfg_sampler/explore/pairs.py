@@ -238,7 +238,10 @@ def _plain_choice(choice: Choice) -> dict[str, Any]:
 
 
 def find_pairs(sources: Sources, question: Question) -> dict[str, Any]:
-    """The pairs of a run that hold some words, on either side, from a number on."""
+    """The pairs of a run that hold some words, on either side, from a number on.
+
+    All that hold them are `found`; behind those that are listed, `left` more are to be asked for.
+    """
     question.require_known(("run", "words", "from"))
     run = sources.run(question)
     if run is None:
@@ -256,9 +259,9 @@ def find_pairs(sources: Sources, question: Question) -> dict[str, Any]:
         found &= here[:number]
     rows = np.flatnonzero(found)
     first = question.integer("from", 0, number, 0)
-    shown = rows[rows >= first][:_LISTED].tolist()
+    onward = rows[rows >= first]
     listed = []
-    for row in shown:
+    for row in onward[:_LISTED].tolist():
         source, target = pair_words(corpus, row)
         listed.append({"number": row, "source": " ".join(source), "target": " ".join(target)})
-    return {"found": len(rows), "pairs": listed}
+    return {"found": len(rows), "left": len(onward) - len(listed), "pairs": listed}

@@ -91,7 +91,7 @@ def test_more_is_more_of_what_was_looked_for(view):  # noqa: F811
         asked.append(route.request.post_data_json)
         answer = route.fetch().json()
         kind = "rules" if "rules" in answer else "pairs"
-        route.fulfill(json={**answer, kind: answer[kind][:2]})
+        route.fulfill(json={**answer, kind: answer[kind][:2], "left": 1})
 
     for path, field, more, entries in (
         ("grammar", "#rules-source", "#more-rules", "#rules details"),
@@ -112,6 +112,17 @@ def test_more_is_more_of_what_was_looked_for(view):  # noqa: F811
         assert first == second
         assert NASTY["f2"] in first.values()
         assert asked[1]["from"] > asked[0]["from"]
+
+
+def test_last_page_of_a_list_has_nothing_behind_it(view):  # noqa: F811
+    page = view("pairs")
+    page.wait_for_selector("#phrase > p")
+    page.press("#pair-words", "Enter")
+    page.wait_for_selector("#found-pairs li >> text=pair 24")
+    page.click("#found-pairs > button")
+    page.wait_for_selector("#found-pairs li >> text=pair 45")
+    assert page.locator("#found-pairs li").count() == 21
+    assert page.locator("#found-pairs > button").count() == 0
 
 
 def test_moved_weight_is_of_the_text_that_was_translated(view):  # noqa: F811

@@ -123,7 +123,14 @@ def test_pairs_with_words_are_found(ask):
     assert answer["found"] == len(expected) > 0
     assert [pair["number"] for pair in answer["pairs"]] == expected[:25]
     assert [pair["number"] for pair in ask("/pairs", **{"from": 40})["pairs"]] == list(range(40, 46))
-    assert ask("/pairs", words="nowhere")["found"] == 0
+    assert ask("/pairs", words="nowhere")["found"] == ask("/pairs", words="nowhere")["left"] == 0
+
+
+def test_pages_of_a_list_say_how_many_pairs_are_left(ask):
+    for begin, left in ((0, 21), (20, 1), (21, 0), (25, 0), (46, 0)):
+        answer = ask("/pairs", **{"from": begin})
+        assert (answer["found"], answer["left"]) == (46, left)
+        assert len(answer["pairs"]) == 46 - begin - left
 
 
 def test_rules_are_found_by_words_and_shape(ask):

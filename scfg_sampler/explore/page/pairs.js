@@ -111,9 +111,8 @@ async function listPairs(wanted, from = 0, of = Number(find("pair-run").value ||
     make("li", {}, make("button", { type: "button", class: "plain", onclick: () => act(() => showNumber(pair.number)) }, `pair ${pair.number}`),
       " ", words(pair.source), " – ", words(pair.target)));
   state.listed = wanted;
-  const last = answer.pairs.at(-1);
-  const more = answer.pairs.length < answer.found && last
-    ? make("button", { type: "button", onclick: () => attempt(() => listPairs(wanted, last.number + 1, of)) }, "More")
+  const more = answer.left
+    ? make("button", { type: "button", onclick: () => attempt(() => listPairs(wanted, answer.pairs.at(-1).number + 1, of)) }, "More")
     : null;
   find("found-pairs").replaceChildren(make("p", { role: "status" }, counted(answer.found, "pair")), make("ul", { class: "list" }, items), more ?? "");
 }
