@@ -51,6 +51,10 @@ def view(browser, port) -> Iterator[Any]:  # noqa: F811
 
 def show_pair(page: Any, number: int) -> None:
     page.wait_for_selector("#pair:not([hidden])")
+    choose_pair(page, number)
+
+
+def choose_pair(page: Any, number: int) -> None:
     page.fill("#pair-number", str(number))
     page.press("#pair-number", "Tab")
     page.wait_for_selector(f"#pair-title:text-is('Pair {number}')")
@@ -176,7 +180,7 @@ def test_what_waits_is_told_of_and_holds_up_nothing_else(view, monkeypatch):
     paste(page, "a", "A", "7-7")
     page.wait_for_selector("#status >> text=link 7-7 points past the end")
     go_on.set()
-    show_pair(page, 1)
+    choose_pair(page, 1)
     wait_until(page, "document.querySelector('#status').textContent === ''")
 
 

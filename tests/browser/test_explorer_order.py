@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.browser.test_explorer import show_pair, view, wait_until  # noqa: F401
+from tests.browser.test_explorer import choose_pair, paste, show_pair, view, wait_until  # noqa: F401
 from tests.explore.conftest import explored_directory, port, sources  # noqa: F401
 from tests.report.made import NASTY
 
@@ -47,6 +47,43 @@ def test_what_was_found_goes_with_a_search_that_is_refused(view):  # noqa: F811
     page.press("#pair-words", "Enter")
     page.wait_for_selector("#status >> text=words has 101 words")
     wait_until(page, "!document.querySelector('#found-pairs').hasChildNodes()")
+
+
+def test_pair_goes_when_another_cannot_be_shown(view, monkeypatch):  # noqa: F811
+    monkeypatch.setattr("scfg_sampler.explore.pairs.MOST_WORDS", 5)
+    page = view("pairs?number=3")
+    page.wait_for_selector("#phrase > p")
+    held = hold_first(page, "**/forest")
+    page.click("#grid .cell >> nth=0")
+    wait_until(page, lambda: bool(held))
+    page.click("#next-pair")
+    page.wait_for_selector("#status >> text=pair 4 has 6 words; at most 5 are shown")
+    page.wait_for_selector("#pair", state="hidden")
+    with page.expect_response("**/forest"):
+        held[0].continue_()
+    page.click("nav a[href='#programs']")
+    page.evaluate("location.hash = '#pairs?number=8'")
+    page.wait_for_selector("#pair-title:text-is('Pair 8')")
+    page.evaluate("location.hash = '#pairs?number=5'")
+    page.wait_for_selector("#status >> text=pair 5 has 7 words")
+    page.wait_for_selector("#pair", state="hidden")
+    assert page.evaluate("location.hash") == "#pairs?number=5"
+    choose_pair(page, 8)
+    paste(page, "a", "A", "0-7")
+    page.wait_for_selector("#status >> text=link 0-7 points past the end")
+    page.wait_for_selector("#pair", state="hidden")
+
+
+def test_pair_whose_link_could_not_be_drawn_stays(view):  # noqa: F811
+    page = view("pairs")
+    show_pair(page, 3)
+    page.wait_for_selector("#phrase > p")
+    page.check("input[value=link]")
+    page.route("**/pair", lambda route: route.fulfill(status=400, json={"error": "no"}))
+    page.click("#grid .cell >> nth=0")
+    page.wait_for_selector("#status >> text=no")
+    assert page.inner_text("#pair-title") == "Pair 3"
+    assert page.is_visible("#grid")
 
 
 def test_what_is_found_while_a_view_is_prepared_stays(view):  # noqa: F811

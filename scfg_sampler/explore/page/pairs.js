@@ -135,9 +135,23 @@ function showPasted() {
   });
 }
 
-async function showPair(question) {
+/** Nothing is shown: neither an answer that still comes, nor a step, is to be of the pair before. */
+function clearPair() {
+  for (const newer of [newPhrase, newRecord]) newer();
+  Object.assign(state, { pair: null, question: null, phrase: null, derivation: null, steps: null });
+  find("pair").hidden = true;
+}
+
+/** Show a pair; where it cannot be, the one before goes, as the fields no longer say it, unless `otherwise` keeps it. */
+async function showPair(question, otherwise = clearPair) {
   const isLast = newPair();
-  const pair = await ask("/pair", question);
+  let pair;
+  try {
+    pair = await ask("/pair", question);
+  } catch (error) {
+    if (isLast()) otherwise();
+    throw error;
+  }
   if (!isLast()) return;
   Object.assign(state, { pair, question, phrase: null, derivation: pair.derivation, steps: null });
   find("pair").hidden = false;
@@ -185,7 +199,7 @@ async function toggle(i, j) {
     source: source.join(" "),
     target: target.join(" "),
     alignment,
-  });
+  }, () => {});
 }
 
 /** The smallest phrase around a cell, or if that is chosen, the next larger one. */
