@@ -47,12 +47,16 @@ class Scores(NamedTuple):
         return shown
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(each['name'])}</td><td>{each['score']:.2f}</td>"
-            f"<td>{html.escape(str(each['signature']))}</td></tr>"
-            for each in self.details.values()
-        )
-        return f"<table><tr><th>score</th><th></th><th>signature</th></tr>{rows}</table>"
+        names = ["score", "", *(["difference", "p"] if self.against else []), "signature"]
+        rows = ["".join(f"<th>{name}</th>" for name in names)]
+        for metric, each in self.details.items():
+            cells = [each["name"], f"{each['score']:.2f}"]
+            if self.against:
+                found = self.against[metric]
+                cells += [f"{found.difference:+.2f}", f"{found.p_value:.3f}"]
+            cells.append(str(each["signature"]))
+            rows.append("".join(f"<td>{html.escape(cell)}</td>" for cell in cells))
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
 
 def evaluate(

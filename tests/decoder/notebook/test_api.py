@@ -163,7 +163,24 @@ def test_scores_are_those_of_the_command(files, tmp_path, capsys):
     assert scores.against["bleu"].p_value < 0.5
     both = decoder.evaluate(tmp_path / "out", [TARGET, translations])
     assert both.bleu == pytest.approx(100.0)
-    ElementTree.fromstring(scores._repr_html_())
+
+
+def test_scores_as_a_table_say_what_is_known_of_a_difference():
+    translations = [line.replace("cat", "dog") for line in TARGET]
+    alone = decoder.evaluate(translations, TARGET)
+    compared = decoder.evaluate(translations, TARGET, against=TARGET)
+    header, *rows = ElementTree.fromstring(alone._repr_html_())
+    assert [cell.text for cell in header] == ["score", None, "signature"]
+    assert {len(row) for row in rows} == {3}
+    header, *rows = ElementTree.fromstring(compared._repr_html_())
+    assert [cell.text for cell in header] == ["score", None, "difference", "p", "signature"]
+    for row, (name, value) in zip(rows, zip(compared.details, compared[:3], strict=True), strict=True):
+        cells = [cell.text for cell in row]
+        assert cells[:2] == [compared.details[name]["name"], f"{value:.2f}"]
+        against = compared.against[name]
+        assert cells[2:4] == [f"{against.difference:+.2f}", f"{against.p_value:.3f}"]
+        assert cells[4] == compared.details[name]["signature"]
+    assert [float(row[2].text) < 0 for row in rows] == [True, True, False]
 
 
 def test_one_text_and_several_are_told_apart(files):
