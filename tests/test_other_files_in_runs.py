@@ -10,7 +10,8 @@ import monolingual
 import monolingual.cli
 import scfg_sampler
 import scfg_sampler.cli
-from scfg_sampler.core.chains.run_directory import chains_begun, clear
+from scfg_sampler.core.chains.occupied import clear
+from scfg_sampler.core.chains.run_directory import chains_begun
 from scfg_sampler.errors import InputError
 from tests.test_help_examples import parser_of
 

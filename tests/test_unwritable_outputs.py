@@ -314,3 +314,55 @@ def test_a_file_where_a_directory_is_to_be_made_is_named(here, name, capsys):
     assert capsys.readouterr().err.endswith(
         "taken: is a file, where a directory is to be made. Name another one\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (
+            "convert table --to cdec --output new --text in table",
+            "--text is table, which TABLE reads, and would",
+        ),
+        (
+            "convert table --to cdec --output in --text in new",
+            "--output is in, which --text reads, and would",
+        ),
+        (
+            "convert table --to cdec --output new --text in new",
+            "--text is new, which --output writes, too; name",
+        ),
+        (
+            "convert --to cdec --text in other --text other new",
+            "--text is other, which --text reads, and would",
+        ),
+        ("convert --to cdec --text in new --text other new", "--text is new, which --text writes, too; name"),
+        (
+            "extract -s p.f2e -t in -a other -o new --lexical p",
+            "--lexical writes p.f2e, which --source reads, and",
+        ),
+        (
+            "extract -s in -t in -a other -o p.e2f --lexical p",
+            "--lexical writes p.e2f, which --output writes, too",
+        ),
+    ],
+)
+def test_texts_and_tables_beside_the_output_are_written_over_nothing_either(
+    command, told, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    names = ("table", "in", "other", "p.f2e")
+    for name in names:
+        (tmp_path / name).write_text(f"{name} as it was\n")
+    with pytest.raises(SystemExit, match="2"):
+        scfg_sampler.cli.main(command.split())
+    assert told in capsys.readouterr().err
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        name: f"{name} as it was\n" for name in names
+    }
+
+
+def test_a_text_may_be_spelled_in_place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("a [b\n")
+    assert scfg_sampler.cli.main(["convert", "--to", "cdec", "--text", "text", "text", "--quiet"]) == 0
+    assert (tmp_path / "text").read_text() == "a &#91;b\n"

@@ -28,7 +28,7 @@ from scfg_sampler.core.arguments import (
 )
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.inference_data import inference_data
-from scfg_sampler.core.chains.run_directory import refuse_files, refuse_occupied, restored_if_refused
+from scfg_sampler.core.chains.occupied import refuse_files, refuse_occupied, restored_if_refused
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.needed import require_not_lost

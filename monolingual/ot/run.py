@@ -34,17 +34,15 @@ from scfg_sampler.core.chains.chain import Sweep, read_trace
 from scfg_sampler.core.chains.checkpoint import layout_problem, sweeps_kept
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive, restore
 from scfg_sampler.core.chains.kernel import Kernel
+from scfg_sampler.core.chains.occupied import CHAINS, clear, refuse_occupied
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
-    CHAINS,
     CHECKPOINT,
     RECORD,
     TRACE,
     chain_directory,
-    clear,
     origin,
     read_record,
-    refuse_occupied,
     require_beyond_burn_in,
     require_each,
     require_numbers,

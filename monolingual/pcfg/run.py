@@ -36,8 +36,9 @@ from scfg_sampler import __version__
 from scfg_sampler.core import draws
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, Place, begin, drive, restore
+from scfg_sampler.core.chains.occupied import clear
 from scfg_sampler.core.chains.owner import owned
-from scfg_sampler.core.chains.run_directory import RECORD, clear, origin, require_at_least, write_json
+from scfg_sampler.core.chains.run_directory import RECORD, origin, require_at_least, write_json
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.limits import require_number
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError

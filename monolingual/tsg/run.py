@@ -57,14 +57,13 @@ from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.checkpoint import sweeps_kept
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive, restore
+from scfg_sampler.core.chains.occupied import clear, refuse_occupied
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
     RECORD,
     TRACE,
-    clear,
     origin,
-    refuse_occupied,
     require_beyond_burn_in,
     require_sweeps_left,
     write_json,

@@ -56,7 +56,7 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--dense", action="store_true", help="Joshua: features without names, in fixed order")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.writes("--glue")
+    parser.writes("--glue", "--text")
     parser.set_defaults(run=run)
 
 

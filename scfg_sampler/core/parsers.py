@@ -12,7 +12,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from scfg_sampler.core.console import positive_number
@@ -59,10 +59,11 @@ def _called(action: argparse.Action) -> str:
 
 
 def _paths(options: argparse.Namespace, action: argparse.Action) -> list[str]:
-    """What may be names of files among the values of an option."""
+    """What may be names of files that are read among the values of an option: of pairs, the first ones."""
     value = getattr(options, action.dest, None)
     found = [getattr(each, "path", each) for each in (value if isinstance(value, list) else [value])]
-    return [path for path in found if isinstance(path, str)]
+    read = (each[0] if isinstance(each, list) else each for each in found)
+    return [path for path in read if isinstance(path, str)]
 
 
 def _is_within(path: str, directory: str, files: re.Pattern[str]) -> bool:
@@ -99,7 +100,9 @@ class Parser(argparse.ArgumentParser):
         self.other_names: dict[str, str] = {}
         """Names that options have beside those of the help."""
         self.written = ["--output"]
-        """Options that name a file which is written."""
+        """Options that name a file which is written, or pairs of one that is read and one that is written."""
+        self.written_suffixes: dict[str, tuple[str, ...]] = {}
+        """Options that name what files which are written begin with, and how these go on."""
         self.written_within: dict[str, re.Pattern[str]] = {}
         """Options that name a directory in which files are written, with what these are called."""
 
@@ -114,6 +117,10 @@ class Parser(argparse.ArgumentParser):
     def writes(self, *names: str) -> None:
         """Say that options name files which are written, as `--output` always does."""
         self.written += names
+
+    def writes_beginning(self, name: str, *suffixes: str) -> None:
+        """Say that files are written whose names begin with what an option says, and end with these."""
+        self.written_suffixes[name] = suffixes
 
     def writes_within(self, name: str, files: str) -> None:
         """Say that an option may name a directory, and that files are written there with names of a form.
@@ -135,17 +142,27 @@ class Parser(argparse.ArgumentParser):
     def collision(self, options: argparse.Namespace) -> str:
         """Why a file cannot be written: something else of the command reads or writes it; empty if it can."""
         writers: dict[str, str] = {}
-        for name in self.written:
-            action = self._option_string_actions.get(name)
-            path = getattr(options, action.dest, None) if action else None
-            if not isinstance(path, str) or path == "-" or _is_device(path):
+        for name, path, own in self._outputs(options):
+            if path == "-" or _is_device(path):
                 continue
-            other = writers.setdefault(os.path.realpath(path), name)
-            if other != name:
-                return f"{name} is {path}, which {other} writes, too; name another file"
-            if reader := self._reader(options, name, path):
-                return f"{name} is {path}, which {reader} reads, and would be lost; name another file"
+            told = f"{name} {'writes' if name in self.written_suffixes else 'is'} {path}"
+            if (place := os.path.realpath(path)) in writers:
+                return f"{told}, which {writers[place]} writes, too; name another file"
+            writers[place] = name
+            if reader := self._reader(options, name, path, own):
+                return f"{told}, which {reader} reads, and would be lost; name another file"
         return self._collision_within(options)
+
+    def _outputs(self, options: argparse.Namespace) -> Iterator[tuple[str, str, str | None]]:
+        """An option, a file that it has written, and of a pair what that is made of."""
+        for name in (*self.written, *self.written_suffixes):
+            action = self._option_string_actions.get(name)
+            value = getattr(options, action.dest, None) if action else None
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, list):
+                    yield name, each[1], each[0]
+                elif isinstance(each, str):
+                    yield from ((name, each + end, None) for end in self.written_suffixes.get(name, ("",)))
 
     def _collision_within(self, options: argparse.Namespace) -> str:
         """As `collision`, of the files in directories that options name."""
@@ -164,13 +181,19 @@ class Parser(argparse.ArgumentParser):
                         return f"{told}, and would be lost; name another directory"
         return ""
 
-    def _reader(self, options: argparse.Namespace, name: str, output: str) -> str:
-        """What reads a file that an option would replace, as the help calls it; empty if nothing does."""
-        written = [action for each in self.written if (action := self._option_string_actions.get(each))]
+    def _reader(self, options: argparse.Namespace, name: str, output: str, own: str | None) -> str:
+        """What reads a file that an option would replace, as the help calls it; empty if nothing does.
+
+        own : what the file is made of, and may replace
+        """
+        outputs = (*self.written, *self.written_suffixes)
+        written = [action for each in outputs if (action := self._option_string_actions.get(each))]
         others = (*_NO_FILES, *_REPLACED) if name == "--output" else _NO_FILES
         for action in self._actions:
-            is_input = action.dest not in others and not action.choices and action not in written
-            if is_input and any(is_lost(path, output) for path in _paths(options, action)):
+            is_input = action.dest not in others and not action.choices
+            if not is_input or (action in written and action.nargs is None):
+                continue
+            if any(is_lost(path, output) for path in _paths(options, action) if path != own):
                 return _called(action)
         return ""
 

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from scfg_sampler.core.chains.checkpoint import sweeps_kept
+from scfg_sampler.core.chains.occupied import refuse_occupied
 from scfg_sampler.core.chains.owner import LOCK, owned
 from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
     RECORD,
     chain_directory,
     chains_begun,
-    refuse_occupied,
     require_beyond_burn_in,
     require_same_files,
     require_sweeps_left,

@@ -30,17 +30,15 @@ import numpy as np
 from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, Place, Stopwatch, begin, drive, restore
+from scfg_sampler.core.chains.occupied import CHAINS, clear, refuse_occupied
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
-    CHAINS,
     CHECKPOINT,
     RECORD,
     TRACE,
-    clear,
     has_checkpoint,
     origin,
     read_record,
-    refuse_occupied,
     require_beyond_burn_in,
     require_each,
     require_numbers,
@@ -75,10 +73,8 @@ from scfg_sampler.rules.lexical import estimate, write_lexical
 from scfg_sampler.rules.text import signature
 
 _COLLECTED = "collected"
-RESULTS = (
-    *(CHECKPOINT, TRACE, _COLLECTED, CHAINS),
-    *("counts", "lex.f2e", "lex.e2f", "derivations.jsonl.gz", "marginals.json"),
-)
+_FILES = ("lex.f2e", "lex.e2f", "derivations.jsonl.gz", "marginals.json")
+RESULTS = (CHECKPOINT, TRACE, _COLLECTED, CHAINS, "counts", *_FILES)
 """What a run writes beside its record, as patterns of `run_directory.clear`."""
 
 __all__ = [

@@ -25,13 +25,8 @@ from scfg_sampler.core.arguments import (
 )
 from scfg_sampler.core.chains.diagnostics import Diagnosis
 from scfg_sampler.core.chains.inference_data import inference_data
-from scfg_sampler.core.chains.run_directory import (
-    refuse_files,
-    refuse_occupied,
-    require_same_files,
-    require_unchanged,
-    restored_if_refused,
-)
+from scfg_sampler.core.chains.occupied import refuse_files, refuse_occupied, restored_if_refused
+from scfg_sampler.core.chains.run_directory import require_same_files, require_unchanged
 from scfg_sampler.core.console import progress, warn
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.needed import require_not_lost

@@ -347,7 +347,8 @@ def _warnings(parts: Parts, decoder: str, of_model: int) -> list[str]:
 
 
 def _command(plug: Plug, directory: str) -> str:
-    return f"(cd {shlex.quote(directory)} && {plug.command}) < INPUT > OUTPUT"
+    begin = "./" if directory.startswith("-") else ""  # It would be an option.
+    return f"(cd {begin}{shlex.quote(directory)} && {plug.command}) < INPUT > OUTPUT"
 
 
 def _readme(parts: Parts, decoder: str, theirs: TheirWeights, max_span: int, notes: list[str]) -> str:

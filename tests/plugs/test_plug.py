@@ -11,6 +11,7 @@ import json
 import math
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -245,6 +246,14 @@ def test_limits_are_those_that_are_given(folder, decoder):
     }
     assert all(limit in text for limit in limits[decoder])
     assert decoder != "joshua" or "-lm_order 2 " in text
+
+
+def test_the_command_enters_a_directory_that_is_called_like_an_option(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    files = ["--lm=lm.arpa", "--weights=w.json", "--output=-a b"]
+    assert main(["plug", "table.gz", "--to=cdec", *files]) == 0
+    entered = capsys.readouterr().out.partition(" && ")[0]
+    assert subprocess.run(["sh", "-c", f"{entered} && ls cdec.ini)"], check=False).returncode == 0
 
 
 @pytest.mark.parametrize("decoder", READERS)

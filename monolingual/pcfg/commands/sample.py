@@ -62,6 +62,17 @@ def add_parser(subparsers) -> None:
         f"algorithm 2 of Cohen and Johnson (2013) (default: {settings.proposal})",
     )
     chain.add_argument("--reweight", action="store_true", help="let draws of sink answer for all approaches")
+    _add_scoring(parser, settings)
+    add_handling(parser)
+    parser.renamed("--brackets", "--bracket-labels")
+    parser.writes_within(
+        "--output",
+        r"(?:run|summary)\.json|(?:checkpoint\.[0-9]+|samples)\.npz|trace\.[0-9]+\.tsv|trees\.txt\.gz",
+    )
+    parser.set_defaults(run=run)
+
+
+def _add_scoring(parser: argparse.ArgumentParser, settings: SampleSettings) -> None:
     scoring = parser.add_argument_group("scoring")
     scoring.add_argument("--gold", metavar="TREES", help="gold trees of the sentences, for bracket F1")
     scoring.add_argument(
@@ -74,13 +85,6 @@ def add_parser(subparsers) -> None:
     scoring.add_argument(
         "--score-every", metavar="K", type=int, default=settings.score_every, help="every K-th kept sweep"
     )
-    add_handling(parser)
-    parser.renamed("--brackets", "--bracket-labels")
-    parser.writes_within(
-        "--output",
-        r"(?:run|summary)\.json|(?:checkpoint\.[0-9]+|samples)\.npz|trace\.[0-9]+\.tsv|trees\.txt\.gz",
-    )
-    parser.set_defaults(run=run)
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +114,7 @@ def execute(given: dict, *, resume: bool) -> None:
     from monolingual.pcfg.run import RESULTS, Task, sample
     from monolingual.pcfg.scores import read_brackets
     from monolingual.pcfg.settings import Handling
-    from scfg_sampler.core.chains.run_directory import refuse_occupied
+    from scfg_sampler.core.chains.occupied import refuse_occupied
     from scfg_sampler.core.files import file_digest
     from scfg_sampler.errors import SettingsError
 

@@ -12,9 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import platform
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from types import NoneType, UnionType
@@ -26,19 +24,16 @@ from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
 __all__ = [
-    "CHAINS",
     "CHECKPOINT",
     "RECORD",
     "TRACE",
     "blaming_changes",
     "chain_directory",
     "chains_begun",
-    "clear",
     "has_checkpoint",
+    "is_chain",
     "origin",
     "read_record",
-    "refuse_files",
-    "refuse_occupied",
     "require_at_least",
     "require_beyond_burn_in",
     "require_burn_in",
@@ -48,7 +43,6 @@ __all__ = [
     "require_same_files",
     "require_sweeps_left",
     "require_unchanged",
-    "restored_if_refused",
     "stored_settings",
     "write_json",
     "wrong_setting",
@@ -57,8 +51,6 @@ __all__ = [
 RECORD = "run.json"
 TRACE = "trace.tsv"
 CHECKPOINT = "checkpoint.npz"
-CHAINS = "chain-[0-9]*"
-"""The pattern of `clear` for the directories of all chains."""
 
 
 def chain_directory(directory: PathLike, number: int) -> Path:
@@ -66,10 +58,15 @@ def chain_directory(directory: PathLike, number: int) -> Path:
     return Path(directory) / f"chain-{number}"
 
 
+def is_chain(path: Path) -> bool:
+    """Whether a directory is called as that of a chain is."""
+    return path.name.startswith("chain-") and path.name.removeprefix("chain-").isdecimal()
+
+
 def chains_begun(directory: PathLike, name: str = RECORD) -> list[Path]:
     """The directories of the chains of a run that have a file of that name, in their order."""
-    inside = [path / name for path in _matching(Path(directory), (CHAINS,)) if (path / name).exists()]
-    return sorted((path.parent for path in inside), key=lambda path: (len(str(path)), path))
+    inside = [path.parent for path in Path(directory).glob(f"chain-*/{name}")]
+    return sorted(filter(is_chain, inside), key=lambda path: (len(str(path)), path))
 
 
 def has_checkpoint(directory: PathLike, record: Mapping[str, Any]) -> bool:
@@ -93,30 +90,6 @@ def has_checkpoint(directory: PathLike, record: Mapping[str, Any]) -> bool:
         hint = "Restore the file, or begin again with 'scfg-sampler sample --overwrite'"
         raise InputError(directory, None, found, hint)
     return False
-
-
-def clear(directory: PathLike, *patterns: str) -> None:
-    """Remove an older run: its record, and whatever else matches.
-
-    The record goes first: whenever the process ends, no directory says more than it holds.
-
-    Parameters
-    ----------
-    directory : path
-        Need not exist.
-    patterns : str
-        Names of files and directories within it; * stands for anything.
-    """
-    place = Path(directory)
-    (place / RECORD).unlink(missing_ok=True)
-    for old in _matching(place, patterns):
-        _remove(old)
-
-
-def _matching(place: Path, patterns: Collection[str]) -> list[Path]:
-    """What a run may have written: of directories that begin as those of chains, only these."""
-    found = (path for pattern in patterns for path in place.glob(pattern))
-    return [path for path in found if not path.name.startswith("chain-") or path.name[6:].isdecimal()]
 
 
 def write_json(record: Mapping[str, Any], path: PathLike) -> None:
@@ -306,48 +279,6 @@ def require_names(
         )
 
 
-def refuse_occupied(directory: PathLike, overwrite: bool, resume: str, *patterns: str) -> None:
-    """Raise InputError if a new run would replace an older one, or what belongs to none, and may not.
-
-    Parameters
-    ----------
-    directory : path
-        Need not exist.
-    overwrite : bool
-        Whether it may.
-    resume : str
-        The command that would continue an older run.
-    patterns : str
-        As in `clear`: what the new run removes.
-    """
-    place = Path(directory)
-    if overwrite:
-        return
-    if (place / RECORD).exists():
-        hint = f"Continue it with '{resume}', name another directory, or give --overwrite"
-        raise InputError(directory, None, "holds a run already", hint)
-    for path in _matching(place, patterns):
-        hint = "Name another directory, or give --overwrite, which removes it"
-        raise InputError(path, None, "is in the way of a run, and belongs to none", hint)
-
-
-def refuse_files(directory: PathLike, *names: str) -> None:
-    """Raise InputError if there are files that a run has not written, as there is none, and would replace.
-
-    Parameters
-    ----------
-    directory : path
-        Need not exist.
-    names : str
-        Of files within it.
-    """
-    place = Path(directory)
-    for path in [] if (place / RECORD).exists() else _matching(place, names):
-        raise InputError(
-            path, None, "would be written over, and belongs to no run", "Name another directory, or move it"
-        )
-
-
 _GROWING = ("sweeps", "seconds", "cpu_seconds", "peak_memory_mb")
 """What a record says of how far a run is, every now and then."""
 
@@ -396,53 +327,6 @@ def blaming_changes(directory: PathLike, record: Mapping[str, Any]) -> Iterator[
     except (InputError, CheckpointMismatch):
         require_unchanged(directory, record)
         raise
-
-
-@contextlib.contextmanager
-def restored_if_refused(directory: PathLike, *names: str) -> Iterator[None]:
-    """Within, files may be written that a new run is to read; the older ones come back if it does not begin.
-
-    A run has begun when the record of the older one is no longer what it was.
-
-    Parameters
-    ----------
-    directory : path
-        Need not exist.
-    names : str
-        Of the files and directories within it.
-    """
-    place = Path(directory)
-    record = _content(place / RECORD)
-    with tempfile.TemporaryDirectory() as folder:
-        kept = Path(folder)
-        _copy(place, kept, names)
-        try:
-            yield
-        except BaseException:
-            if record is not None and _content(place / RECORD) == record:
-                for name in names:
-                    _remove(place / name)
-                _copy(kept, place, names)
-            raise
-
-
-def _content(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
-
-
-def _copy(there: Path, here: Path, names: Collection[str]) -> None:
-    for name in names:
-        if (there / name).is_dir():
-            shutil.copytree(there / name, here / name)
-        elif (there / name).exists():
-            shutil.copy2(there / name, here / name)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def require_sweeps_left(directory: PathLike, sweeps: int, iterations: int, *, is_finished: bool) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from scfg_sampler.core.chains import run_directory
+from scfg_sampler.core.chains import occupied, run_directory
 from scfg_sampler.errors import InputError, SettingsError
 
 
@@ -54,11 +54,11 @@ def test_other_directories_are_refused(tmp_path):
 
 
 def test_runs_are_not_overwritten_unasked(tmp_path):
-    run_directory.refuse_occupied(tmp_path, False, "x resume")
+    occupied.refuse_occupied(tmp_path, False, "x resume")
     (tmp_path / "run.json").write_text(json.dumps({}))
-    run_directory.refuse_occupied(tmp_path, True, "x resume")
+    occupied.refuse_occupied(tmp_path, True, "x resume")
     with pytest.raises(InputError, match=r"holds a run already.*'x resume'.*--overwrite"):
-        run_directory.refuse_occupied(tmp_path, False, "x resume")
+        occupied.refuse_occupied(tmp_path, False, "x resume")
 
 
 def test_what_a_run_reads_comes_back_unless_another_one_begins(tmp_path):
@@ -67,7 +67,7 @@ def test_what_a_run_reads_comes_back_unless_another_one_begins(tmp_path):
     (tmp_path / "corpus" / "text").write_text("older")
 
     def begin(record):
-        with run_directory.restored_if_refused(tmp_path, "corpus", "grammar"):
+        with occupied.restored_if_refused(tmp_path, "corpus", "grammar"):
             (tmp_path / "corpus" / "text").write_text("newer")
             (tmp_path / "corpus" / "more").write_text("newer")
             (tmp_path / "grammar").write_text("newer")

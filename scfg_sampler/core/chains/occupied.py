@@ -1,0 +1,135 @@
+"""What a new run finds in its directory: an older run, which it may replace, and files of others.
+
+The fact a newcomer would get wrong: a directory without `run.json` may hold files that are called as a run's
+are, such as the text that is to be learnt from. They belong to no run, and stay.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from scfg_sampler.core.chains.run_directory import RECORD, is_chain
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import InputError
+
+__all__ = ["CHAINS", "clear", "refuse_files", "refuse_occupied", "restored_if_refused"]
+
+CHAINS = "chain-[0-9]*"
+"""The pattern of `clear` for the directories of all chains."""
+
+
+def clear(directory: PathLike, *patterns: str) -> None:
+    """Remove an older run: its record, and whatever else matches.
+
+    The record goes first: whenever the process ends, no directory says more than it holds.
+
+    Parameters
+    ----------
+    directory : path
+        Need not exist.
+    patterns : str
+        Names of files and directories within it; * stands for anything.
+    """
+    place = Path(directory)
+    (place / RECORD).unlink(missing_ok=True)
+    for old in _matching(place, patterns):
+        _remove(old)
+
+
+def _matching(place: Path, patterns: Collection[str]) -> list[Path]:
+    """What a run may have written: of directories that begin as those of chains, only these."""
+    found = (path for pattern in patterns for path in place.glob(pattern))
+    return [path for path in found if is_chain(path) or not path.name.startswith("chain-")]
+
+
+def refuse_occupied(directory: PathLike, overwrite: bool, resume: str, *patterns: str) -> None:
+    """Raise InputError if a new run would replace an older one, or what belongs to none, and may not.
+
+    Parameters
+    ----------
+    directory : path
+        Need not exist.
+    overwrite : bool
+        Whether it may.
+    resume : str
+        The command that would continue an older run.
+    patterns : str
+        As in `clear`: what the new run removes.
+    """
+    place = Path(directory)
+    if overwrite:
+        return
+    if (place / RECORD).exists():
+        hint = f"Continue it with '{resume}', name another directory, or give --overwrite"
+        raise InputError(directory, None, "holds a run already", hint)
+    for path in _matching(place, patterns):
+        hint = "Name another directory, or give --overwrite, which removes it"
+        raise InputError(path, None, "is in the way of a run, and belongs to none", hint)
+
+
+def refuse_files(directory: PathLike, *names: str) -> None:
+    """Raise InputError if there are files that a run has not written, as there is none, and would replace.
+
+    Parameters
+    ----------
+    directory : path
+        Need not exist.
+    names : str
+        Of files within it.
+    """
+    place = Path(directory)
+    for path in [] if (place / RECORD).exists() else _matching(place, names):
+        raise InputError(
+            path, None, "would be written over, and belongs to no run", "Name another directory, or move it"
+        )
+
+
+@contextlib.contextmanager
+def restored_if_refused(directory: PathLike, *names: str) -> Iterator[None]:
+    """Within, files may be written that a new run is to read; the older ones come back if it does not begin.
+
+    A run has begun when the record of the older one is no longer what it was.
+
+    Parameters
+    ----------
+    directory : path
+        Need not exist.
+    names : str
+        Of the files and directories within it.
+    """
+    place = Path(directory)
+    record = _content(place / RECORD)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder)
+        _copy(place, kept, names)
+        try:
+            yield
+        except BaseException:
+            if record is not None and _content(place / RECORD) == record:
+                for name in names:
+                    _remove(place / name)
+                _copy(kept, place, names)
+            raise
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _copy(there: Path, here: Path, names: Collection[str]) -> None:
+    for name in names:
+        if (there / name).is_dir():
+            shutil.copytree(there / name, here / name)
+        elif (there / name).exists():
+            shutil.copy2(there / name, here / name)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
