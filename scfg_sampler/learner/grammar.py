@@ -259,7 +259,7 @@ def prune_table(
     Parameters
     ----------
     path : path
-        A rule table with the features LogCount and, for some prunings, LogForward. Features stay as they are.
+        A rule table with the features LogCount and LogForward. Features stay as they are.
     output : path
     prune, keep : str, optional
         As in `GrammarSettings`.
@@ -267,23 +267,25 @@ def prune_table(
     Raises
     ------
     InputError
-        The table lacks a feature.
+        The table has no rules, or lacks a feature.
     SettingsError
         A setting is out of range.
     """
     table = read_rule_table(path)
-    _require_counts(table, path)
-    if "LogForward" not in table.feature_names:
-        raise InputError(
-            path, None, "has no feature LogForward", "Give a table that 'extract' or 'grammar' wrote"
-        )
-    pruned = pruned_table(table, prune=prune, keep=keep)
+    pruned = pruned_table(table, path, prune=prune, keep=keep)
     write_rule_table(pruned, output)
     return table.num_rules, pruned.num_rules
 
 
-def pruned_table(table: RuleTable, *, prune: str | None = None, keep: str | None = None) -> RuleTable:
-    """The rules of a table that are worth their place, its signature saying so; see `prune_table`."""
+def pruned_table(
+    table: RuleTable, path: PathLike, *, prune: str | None = None, keep: str | None = None
+) -> RuleTable:
+    """The rules of a table that are worth their place, its signature saying so; see `prune_table`.
+
+    path : what errors call the table
+    """
+    _require_counts(table, path)
+    _require_feature(table, path, "LogForward")
     fields = [f"{option}:{value}" for option, value in (("prune", prune), ("keep", keep)) if value]
     pruned = _prune(table, table.rules, prune, keep)
     return pruned._replace(signature="|".join([table.signature, *fields]))
@@ -319,8 +321,11 @@ def _weighted(text: str) -> tuple[str, float]:
 def _require_counts(table: RuleTable, path: PathLike) -> None:
     if not table.num_rules:
         raise InputError(path, None, "has no rules", "Is it the table that was meant?")
-    if "LogCount" not in table.feature_names:
-        raise InputError(
-            path, None, "has no feature LogCount", "Give a table that 'extract' or 'grammar' wrote"
-        )
+    _require_feature(table, path, "LogCount")
     require_counts(table.count, path)
+
+
+def _require_feature(table: RuleTable, path: PathLike, name: str) -> None:
+    if name not in table.feature_names:
+        hint = "Give a table that 'extract' or 'grammar' wrote"
+        raise InputError(path, None, f"has no feature {name}", hint)

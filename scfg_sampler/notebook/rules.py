@@ -142,11 +142,15 @@ class Rules(Sequence[Rule]):
         ------
         ArgumentError
             One of them is none of these.
+        InputError
+            There are no rules, or they have no feature LogCount or LogForward.
         """
         if how is not None:
             require_type("how", how, str, "a string such as 'count:2'")
         with of_arguments():
-            return Rules(pruned_table(self.table, prune=how, keep=None if keep is None else str(keep)))
+            return Rules(
+                pruned_table(self.table, "table", prune=how, keep=None if keep is None else str(keep))
+            )
 
     def to_columns(self) -> dict[str, np.ndarray]:
         """The table as columns of equal length, which `pandas.DataFrame` takes as they are.

@@ -238,6 +238,21 @@ def test_rules_are_filtered_and_pruned_as_by_the_commands(corpus, tmp_path):
         rules.prune("luck")
 
 
+@pytest.mark.parametrize("name", ["LogCount", "LogForward"])
+@pytest.mark.parametrize("how", [{"how": "entropy"}, {"how": "count:2"}, {"keep": 1}])
+def test_rules_without_what_pruning_asks_for_are_refused_as_by_the_command(name, how, tmp_path, capsys):
+    other = "LogForward" if name == "LogCount" else "LogCount"
+    (tmp_path / "table").write_text(f"[X] ||| a ||| b ||| {other}=0\n[X] ||| c ||| d ||| {other}=0\n")
+    said = f"has no feature {name}. Give a table that 'extract' or 'grammar' wrote"
+    ((option, value),) = how.items()
+    options = [f"--{option.replace('how', 'prune')}", str(value), "--output", str(tmp_path / "kept")]
+    assert main(["prune", str(tmp_path / "table"), *options]) == 2
+    assert capsys.readouterr().err.endswith(f"table: {said}\n")
+    with pytest.raises(InputError) as refused:
+        scfg_sampler.read_rules(tmp_path / "table").prune(**how)
+    assert str(refused.value) == f"table: {said}"
+
+
 def test_rules_are_columns_of_equal_length(corpus):
     rules = scfg_sampler.extract_rules(corpus)
     columns = rules.to_columns()
