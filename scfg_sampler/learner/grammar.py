@@ -284,6 +284,9 @@ def pruned_table(
 
     path : what errors call the table
     """
+    if table.labels is not None:
+        found = "has nonterminals other than X, of which pruning does not know what fits together"
+        raise InputError(path, None, found, "Take the best of its rules, or only those that a text can use")
     _require_counts(table, path)
     _require_feature(table, path, "LogForward")
     fields = [f"{option}:{value}" for option, value in (("prune", prune), ("keep", keep)) if value]

@@ -253,6 +253,17 @@ def test_rules_without_what_pruning_asks_for_are_refused_as_by_the_command(name,
     assert str(refused.value) == f"table: {said}"
 
 
+@pytest.mark.parametrize("how", [{"how": "redundancy"}, {"how": "count:1"}, {"keep": 1}])
+def test_rules_with_labels_are_not_pruned_as_if_all_were_x(how, tmp_path):
+    """The first rule asks for a VP, so that it and the second make no `a c`."""
+    lines = ["[NP] ||| a [VP,1] ||| b [VP,1]", "[NP] ||| c ||| d", "[NP] ||| a c ||| b d"]
+    (tmp_path / "table").write_text("".join(f"{line} ||| LogForward=-1 LogCount=0\n" for line in lines))
+    with pytest.raises(InputError, match=r"^table: has nonterminals other than X, .*\. Take the best"):
+        scfg_sampler.read_rules(tmp_path / "table").prune(**how)
+    options = ["--prune", "redundancy", "--output", str(tmp_path / "kept")]
+    assert main(["prune", str(tmp_path / "table"), *options]) == 2
+
+
 def test_rules_are_columns_of_equal_length(corpus):
     rules = scfg_sampler.extract_rules(corpus)
     columns = rules.to_columns()
