@@ -208,7 +208,8 @@ class Run:
         Raises
         ------
         ArgumentError
-            There is no such setting, it is out of range, or `output` is a file that the run needs.
+            There is no such setting, it is out of range or none for rules with labels, or `output` is a file
+            that the run needs.
         InputError
             The directory holds another run, or state, by now.
         """
@@ -219,20 +220,10 @@ class Run:
                 require_not_lost(output, "the run", self.directory)
                 for table in tables_added(settings):
                     require_not_lost(output, "more", table)
-                self._require_plain_rules(settings.origin)
                 write_grammar(self.directory, output, settings)
-            return Rules(read_rule_table(output))
+            return Rules(read_rule_table(output, labels=True))
         with tempfile.TemporaryDirectory() as folder:
             return self.grammar(Path(folder) / "grammar", **options)
-
-    def _require_plain_rules(self, origin: str) -> None:
-        """Raise an InputError, before a table is made, if its nonterminals are not all X."""
-        if self.record["settings"].get("types", 1) > 1:
-            hint = "Use 'scfg-sampler grammar'"
-            raise InputError(self.directory, None, "has rules whose nonterminals have types", hint)
-        counts = self.directory / "counts" / f"{origin}.gz"
-        if "labels" in self.record["corpus"]["files"] and counts.exists():
-            read_rule_table(counts)
 
     def _pair_number(self, number: object) -> int:
         """A number as an int; a TypeError or an ArgumentError if the run has no sentence pair of it."""

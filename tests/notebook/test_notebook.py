@@ -300,6 +300,26 @@ def test_corpus_of_a_run_has_the_labels_it_was_sampled_with(tmp_path):
     assert run.corpus.files == given.files
 
 
+@pytest.mark.parametrize("learned", [{"labels_form": "classes"}, {"types": 2}])
+def test_grammars_with_labels_are_those_of_the_command_line(learned, tmp_path):
+    texts = {"f": "a b\n" * 9, "e": "A B\n" * 9, "a": "0-0 1-1\n" * 9, "l": "N V\n" * 9}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    labels = None if "types" in learned else tmp_path / "l"
+    given = scfg_sampler.read_corpus(*(tmp_path / name for name in "fea"), labels=labels)
+    run = scfg_sampler.sample(given, tmp_path / "run", iterations=9, **learned)
+    assert main(["grammar", f"{tmp_path}/run", "--output", f"{tmp_path}/table", "--quiet"]) == 0
+    rules = run.grammar(tmp_path / "mine")
+    assert (tmp_path / "mine").read_bytes() == (tmp_path / "table").read_bytes()
+    assert list(rules) == list(run.grammar()) == list(scfg_sampler.read_rules(tmp_path / "table"))
+    assert any(rule.labels for rule in rules)
+    rules.write(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "table").read_bytes()
+    ElementTree.fromstring(rules._repr_html_())
+    with pytest.raises(ArgumentError, match=r"^rules with labels have no prune; leave it out$"):
+        run.grammar(prune="entropy")
+
+
 def test_a_slice_has_the_labels_of_its_pairs(tmp_path):
     texts = {"f": "a b\nc d\n", "e": "A B\nC D\n", "a": "0-0 1-1\n" * 2, "l": "0-1:NP\n0-1:VP\n"}
     for name, text in texts.items():
