@@ -125,7 +125,7 @@ class Rules(Sequence[Rule]):
                     stream.writelines(f"{line}\n" for line in lines)
             filter_table(table, source=source, output=kept)
             # Files round features, so the rows are this table's own.
-            found = {(each.source, each.target) for each in Rules(read_rule_table(kept))}
+            found = {(each.source, each.target) for each in Rules(read_rule_table(kept, labels=True))}
         return Rules(select_rows(self.table, np.array([each[:2] in found for each in self], bool)))
 
     def prune(self, how: str | None = None, keep: str | int | None = None) -> Rules:

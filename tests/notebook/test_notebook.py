@@ -264,6 +264,19 @@ def test_rules_with_labels_are_not_pruned_as_if_all_were_x(how, tmp_path):
     assert main(["prune", str(tmp_path / "table"), *options]) == 2
 
 
+def test_rules_with_labels_are_filtered_as_by_the_command(tmp_path):
+    lines = ["[NP] ||| das [N,1] ||| the [N,1]", "[VP] ||| das [V,1] ||| the [V,1]", "[N] ||| haus ||| house"]
+    lines += ["[X] ||| katze ||| cat", "[VP] ||| haus ||| house"]
+    (tmp_path / "table").write_text("".join(f"{line} ||| LogForward=-1\n" for line in sorted(lines)))
+    (tmp_path / "text").write_text("das haus\n")
+    options = ["--source", str(tmp_path / "text"), "--output", str(tmp_path / "kept"), "--quiet"]
+    assert main(["filter", str(tmp_path / "table"), *options]) == 0
+    rules = scfg_sampler.read_rules(tmp_path / "table")
+    kept = list(scfg_sampler.read_rules(tmp_path / "kept"))
+    assert list(rules.filter(tmp_path / "text")) == list(rules.filter(["das haus"])) == kept
+    assert [rule.labels for rule in kept] == [("NP", "N"), ("N",), ("VP", "V"), ("VP",)]
+
+
 def test_rules_are_columns_of_equal_length(corpus):
     rules = scfg_sampler.extract_rules(corpus)
     columns = rules.to_columns()
