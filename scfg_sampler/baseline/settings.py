@@ -37,6 +37,10 @@ class HieroSettings(NamedTuple):
     max_initial_target: int = 10
     loose: str = "no"
 
+    def longest(self, side: str) -> int:
+        """How many words of a side, `source` or `target`, an initial phrase pair has at the most."""
+        return self.max_initial_target if side == "target" else self.max_initial
+
     def check(self) -> None:
         """Raise SettingsError if a limit is outside its range."""
         for name in ("max_initial", "max_initial_target", "max_symbols"):

@@ -155,9 +155,8 @@ def _write_labelled(options: argparse.Namespace, corpus, tables, settings: Hiero
     from scfg_sampler.rules.table import write_rule_table
     from scfg_sampler.rules.text import signature
 
-    longest = settings.max_initial_target if options.labels_side == "target" else settings.max_initial
     side, form = options.labels_side, options.labels_form
-    more = {"longest": longest, "alignments": len(corpus_files(options).alignments)}
+    more = {"longest": settings.longest(side), "alignments": len(corpus_files(options).alignments)}
     labels = read_span_labels(options.labels, corpus, side=side, form=form, **more)
     if len(divide(corpus, settings, Resources(console.memory_size(options.memory))).shares) > 1:
         raise SettingsError(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.errors import InputError
 
-__all__ = ["SpanLabels", "read_span_labels"]
+__all__ = ["SpanLabels", "labels_of_lines", "read_span_labels"]
 
 Spans = dict[tuple[int, int], str]
 
@@ -78,6 +78,21 @@ def read_span_labels(
         A line is not of the form, or does not fit its sentence; file and line are named. Or there are more
         or fewer lines than pairs.
     """
+    lines = enumerate(read_lines(path), start=1)
+    return labels_of_lines(lines, path, corpus, side=side, form=form, longest=longest, alignments=alignments)
+
+
+def labels_of_lines(
+    lines: Iterable[tuple[int, str]],
+    path: PathLike,
+    corpus: ParallelCorpus,
+    *,
+    side: str,
+    form: str,
+    longest: int,
+    alignments: int = 1,
+) -> SpanLabels:
+    """As `read_span_labels`, of lines of the file that were read already, with their numbers there."""
     text_start = corpus.target_start if side == "target" else corpus.source_start
     lengths = np.diff(text_start).tolist()
     read: Callable[[str, int, int], Spans] = {"spans": _spans, "classes": _classes, "trees": _constituents}[
@@ -85,13 +100,13 @@ def read_span_labels(
     ]
     # Spans are many: as pairs of Python they would take ten times the memory.
     names, sizes, spans, labels = Vocabulary(["X"]), list[int](), array("i"), array("i")
-    for number, line in enumerate(read_lines(path), start=1):
-        if number > len(lengths):
+    for number, line in lines:
+        if len(sizes) == len(lengths):
             raise InputError(
                 path, number, f"the corpus has only {counted(len(lengths), 'pair')}", "Give a line for each"
             )
         try:
-            found = read(line, lengths[number - 1], longest) if split_words(line) else {}
+            found = read(line, lengths[len(sizes)], longest) if split_words(line) else {}
         except _Wrong as wrong:
             raise InputError(path, number, str(wrong), f"Expected {_EXPECTED[form]}") from None
         sizes.append(len(found))

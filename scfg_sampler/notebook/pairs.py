@@ -20,13 +20,16 @@ from scfg_sampler.corpus.parallel_text import (
     same_corpus,
     select_pairs,
 )
+from scfg_sampler.corpus.span_labels import SpanLabels, labels_of_lines, read_span_labels
 from scfg_sampler.errors import InputError
 from scfg_sampler.forest.explicit import ForestBuilder, PhraseForest, forest_edges
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.drawing import draw_alignment, draw_derivation, draw_forest, readable
 from scfg_sampler.notebook.shown import SHOWN, html_table
 
-__all__ = ["Corpus", "Forest", "Phrase", "SentencePair", "Tree", "make_corpus", "read_corpus"]
+__all__ = ["IDLE_LABELS", "Corpus", "Forest", "Phrase", "SentencePair", "Tree", "make_corpus", "read_corpus"]
+
+IDLE_LABELS = "labels_form and labels_side do nothing without labels: all are X"
 
 _DRAWN = 2000  # Edges of a forest that is drawn unasked.
 
@@ -49,8 +52,8 @@ def read_corpus(
     alignment, *more_alignments : path
         Links in Pharaoh format, `0-0 2-1`, source position first.
     labels : path, optional
-        Labels of spans, by which `sample` calls nonterminals; its settings `labels_form` and `labels_side`
-        say what a line is.
+        Labels of spans, by which `sample` and `extract_rules` call nonterminals; their settings `labels_form`
+        and `labels_side` say what a line is.
 
     Raises
     ------
@@ -158,13 +161,14 @@ class LabelLines(NamedTuple):
     num_pairs: int
     alignments: int
 
-    def read(self) -> list[str]:
-        """The line of every pair."""
+    def read(self) -> list[tuple[int, str]]:
+        """The line of every pair, with its number in the file."""
         lines = list(read_lines(self.path))
         if not lines or self.num_pairs not in (len(lines), self.alignments * len(lines)):
             found = f"has {counted(len(lines), 'line')} for {counted(self.num_pairs, 'pair')}"
             raise InputError(self.path, None, found, "Give a line for each pair")
-        return [lines[pair % len(lines)] for pair in self.pairs.tolist()]
+        places = (self.pairs % len(lines)).tolist()
+        return [(place + 1, lines[place]) for place in places]
 
 
 class Corpus(Sequence[SentencePair]):
@@ -221,6 +225,29 @@ class Corpus(Sequence[SentencePair]):
             found = f"or {self.files.target}, or their alignment, is not what it was when the corpus was read"
             raise InputError(self.files.source, None, found, "Read it again")
 
+    def span_labels(self, side: str, form: str, longest: int) -> SpanLabels | None:
+        """The labels of spans of up to so many words; None if there are none.
+
+        Parameters
+        ----------
+        side, form : one of `corpus.span_forms.SIDES`, and of its FORMS
+        longest : int
+
+        Raises
+        ------
+        InputError
+            The labels cannot be read, are not of the form, or do not fit the sentences.
+        """
+        if self.files is not None and self.files.labels is not None:
+            alignments = len(self.files.alignments)
+            return read_span_labels(
+                self.files.labels, self.arrays, side=side, form=form, longest=longest, alignments=alignments
+            )
+        if self._labels is None or not len(self):
+            return None
+        lines, path = self._labels.read(), self._labels.path
+        return labels_of_lines(lines, path, self.arrays, side=side, form=form, longest=longest)
+
     def __repr__(self) -> str:
         words = f"{len(self.arrays.source)} source and {counted(len(self.arrays.target), 'target word')}"
         return f"Corpus of {counted(len(self), 'sentence pair')}, {words}"
@@ -257,7 +284,7 @@ class Corpus(Sequence[SentencePair]):
         labels = Path(directory) / "labels"
         lines = self._labels.read()
         with atomic_output(labels) as stream:
-            stream.writelines(f"{line}\n" for line in lines)
+            stream.writelines(f"{line}\n" for _, line in lines)
         return CorpusFiles(source, target, (alignment,), labels)
 
 

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from scfg_sampler.baseline.extraction import extract
+from scfg_sampler.baseline.labelled import extract_labelled, score_labelled
 from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.core.arguments import (
     ArgumentError,
@@ -24,14 +25,16 @@ from scfg_sampler.core.arguments import (
     settings_of,
 )
 from scfg_sampler.core.arrays.vocabulary import split_words
+from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.wording import counted
+from scfg_sampler.corpus.span_forms import FORMS, SIDES
 from scfg_sampler.formats.conversion import PLAIN, Spelling, loss_message, read_table, write_table
 from scfg_sampler.formats.tables import iterate_rules
 from scfg_sampler.formats.words import spelling_note
 from scfg_sampler.learner.drawing import readable
 from scfg_sampler.learner.grammar import pruned_table
-from scfg_sampler.notebook.pairs import Corpus
+from scfg_sampler.notebook.pairs import IDLE_LABELS, Corpus
 from scfg_sampler.notebook.settings import BaselineSettings
 from scfg_sampler.notebook.shown import SHOWN, html_table
 from scfg_sampler.rules.annotation import feature_values
@@ -233,15 +236,34 @@ def read_rules(path: PathLike, file_format: str | None = None, spelling: Spellin
     return Rules(table)
 
 
-def extract_rules(corpus: Corpus, **settings: Unpack[BaselineSettings]) -> Rules:
-    """The Hiero baseline's rules of a corpus, with features; `settings` are those of `HieroSettings`.
+def extract_rules(
+    corpus: Corpus,
+    *,
+    labels_form: str = "spans",
+    labels_side: str = "target",
+    **settings: Unpack[BaselineSettings],
+) -> Rules:
+    """The Hiero baseline's rules of a corpus, with features; as `scfg-sampler extract` has them.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        If it has labels, nonterminals are called by those of what they cover.
+    labels_form : str
+        What a line of labels is: spans, classes or trees.
+    labels_side : str
+        Whose spans they are: source or target.
+    settings
+        Those of `scfg_sampler.baseline.settings.HieroSettings`.
 
     Raises
     ------
     TypeError
-        `corpus` is no Corpus.
+        `corpus` is no Corpus, or a setting is of another type.
     ArgumentError
         There is no such setting, or it is out of range.
+    InputError
+        The labels cannot be read, are not of the form, or do not fit the corpus.
 
     >>> import scfg_sampler
     >>> pairs = [("ne dort pas", "not sleep", "0-0 1-1 2-0"), ("ne mange pas", "not eat", "0-0 1-1 2-0")]
@@ -249,10 +271,20 @@ def extract_rules(corpus: Corpus, **settings: Unpack[BaselineSettings]) -> Rules
     ('ne', -1, 'pas')
     """
     require_type("corpus", corpus, Corpus, "a Corpus, as read_corpus and make_corpus return it")
+    for name, value, legal in (("labels_form", labels_form, FORMS), ("labels_side", labels_side, SIDES)):
+        require_type(name, value, str, "a string")
+        if value not in legal:
+            raise ArgumentError(f"{name} is {value}; choose one of {', '.join(legal)}")
     with of_arguments():
         chosen = settings_of(HieroSettings, settings)
         chosen.check()
     arrays = corpus.arrays
+    lexical, fields = estimate(arrays), [("model", "hiero"), *chosen._asdict().items()]
+    labels = corpus.span_labels(labels_side, labels_form, chosen.longest(labels_side))
+    if labels is not None:
+        made = signature([*fields, ("labels-form", labels_form), ("labels-side", labels_side)])
+        return Rules(score_labelled(extract_labelled(arrays, labels, chosen), lexical, arrays, made))
+    if (labels_form, labels_side) != ("spans", "target"):
+        warn(IDLE_LABELS)
     vocabularies = arrays.source_vocabulary, arrays.target_vocabulary
-    made = signature([("model", "hiero"), *chosen._asdict().items()])
-    return Rules(score_rules(extract(arrays, chosen), estimate(arrays), *vocabularies, signature=made))
+    return Rules(score_rules(extract(arrays, chosen), lexical, *vocabularies, signature=signature(fields)))

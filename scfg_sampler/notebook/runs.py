@@ -48,7 +48,7 @@ from scfg_sampler.learner.settings import (
     default_shards,
     default_strength,
 )
-from scfg_sampler.notebook.pairs import Corpus, Forest, Tree, read_corpus
+from scfg_sampler.notebook.pairs import IDLE_LABELS, Corpus, Forest, Tree, read_corpus
 from scfg_sampler.notebook.rules import Rules
 from scfg_sampler.notebook.settings import GrammarOptions, SampleSettings
 from scfg_sampler.notebook.shown import check_names
@@ -372,7 +372,7 @@ def _sample(
         corpus.require_unchanged()
         files = corpus.files or corpus.write_all(Path(directory) / "corpus")
         if {"labels_form", "labels_side"} & settings.keys() and not files.labels:
-            warn("labels_form and labels_side do nothing without labels: all are X")
+            warn(IDLE_LABELS)
         start_chains(files, directory, learner, run, overwrite=overwrite, advance=advance)
     return Run(directory)
 

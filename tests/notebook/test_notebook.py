@@ -352,6 +352,62 @@ def test_a_slice_has_the_labels_of_its_pairs(tmp_path):
         scfg_sampler.sample(given[:1], tmp_path / "other", iterations=2)
 
 
+LABELS = {
+    "spans": ["0-1:N 0-2:NP", "0-2:NP", "1-2:V", ""],
+    "classes": ["A B", "A C", "A B", "B A"],
+    "trees": ["(S (A a) (B b))", "(S (A a) (C c))", "(NP (A a) (B b))", "(S (B b) (A a))"],
+}
+
+
+def _labelled(folder, form, alignments=1):
+    """A corpus of four pairs with labels, under some alignments, and the options that name it."""
+    texts = {"f": ["a b", "a c", "a b", "b a"], "e": ["A B", "C A", "A B", "B A"], "l": LABELS[form]}
+    texts |= {"a1": ["0-0 1-1", "0-1 1-0", "0-0 1-1", "0-0 1-1"], "a2": ["0-0", "0-1", "1-1", "1-1"]}
+    for name, lines in texts.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    names = [str(folder / name) for name in ("f", "e", *("a1", "a2")[:alignments])]
+    options = ["--source", names[0], "--target", names[1], "--alignment", *names[2:]]
+    corpus = scfg_sampler.read_corpus(*names, labels=folder / "l")
+    return corpus, [*options, "--labels", str(folder / "l"), "--labels-form", form]
+
+
+def _lines(path):
+    return [line for line in read_lines(path) if not line.startswith("#")]
+
+
+@pytest.mark.parametrize("alignments", [1, 2])
+@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize("form", LABELS)
+def test_rules_with_labels_are_extracted_as_by_the_command(form, side, alignments, tmp_path):
+    corpus, options = _labelled(tmp_path, form, alignments)
+    asked = [*options, "--labels-side", side, "--output", str(tmp_path / "table"), "--quiet"]
+    assert main(["extract", *asked, "--max-initial", "1", "--max-initial-target", "2"]) == 0
+    limits = {"max_initial": 1, "max_initial_target": 2}
+    rules = scfg_sampler.extract_rules(corpus, labels_form=form, labels_side=side, **limits)
+    rules.write(tmp_path / "mine")
+    assert _lines(tmp_path / "mine") == _lines(tmp_path / "table")
+    assert any(rule.labels for rule in rules)
+
+
+def test_rules_of_a_slice_have_the_labels_of_its_pairs(tmp_path):
+    corpus, _ = _labelled(tmp_path, "spans")
+    assert not len(scfg_sampler.extract_rules(corpus[:0]))
+    by_sides = {rule[:2]: rule.labels for rule in scfg_sampler.extract_rules(corpus[2:3])}
+    assert by_sides[("b",), ("B",)] == ("V",)
+    (tmp_path / "l").write_text("0-1:N\n0-2:NP\n0-9:V\n\n")
+    with pytest.raises(InputError, match=r"/l:3: .*0-9"):
+        scfg_sampler.extract_rules(corpus[::2])
+
+
+def test_forms_of_labels_are_asked_for_by_name(corpus, capsys):
+    with pytest.raises(ArgumentError, match=r"^labels_form is tree; choose one of spans, classes, trees$"):
+        scfg_sampler.extract_rules(corpus, labels_form="tree")
+    with pytest.raises(TypeError, match="labels_side is a int; give a string"):
+        scfg_sampler.extract_rules(corpus, labels_side=1)
+    scfg_sampler.extract_rules(corpus, labels_side="source")
+    assert "labels_form and labels_side do nothing without labels" in capsys.readouterr().err
+
+
 def test_a_run_that_is_refused_leaves_the_older_one_as_it_was(corpus, tmp_path):
     scfg_sampler.sample(corpus, tmp_path / "run", iterations=3)
     before = [path.read_bytes() for path in sorted((tmp_path / "run" / "corpus").iterdir())]
