@@ -17,6 +17,7 @@ import numpy as np
 
 from scfg_sampler.core.arrays.external import Scratch
 from scfg_sampler.core.chains.run_directory import blaming_changes, require_unchanged
+from scfg_sampler.core.elementary import exp_each
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
@@ -102,7 +103,7 @@ def _write_grammar(
     else:
         table = _counted(path, settings)
     scored = _scored(table, table.rules, _read_lexical(directory, record, table), settings, made)
-    scored = _prune(scored, table.rules, settings.prune, settings.keep)
+    scored = select_rows(scored, _worth_keeping(scored, table.rules, settings.prune, settings.keep))
     write_rule_table(scored, output)
     return table.num_rules, scored.num_rules
 
@@ -290,20 +291,25 @@ def pruned_table(
     _require_counts(table, path)
     _require_feature(table, path, "LogForward")
     fields = [f"{option}:{value}" for option, value in (("prune", prune), ("keep", keep)) if value]
-    pruned = _prune(table, table.rules, prune, keep)
+    # Counts as text has them, so that a table in memory keeps the rules that its file would.
+    counts = exp_each(table.features[:, table.feature_names.index("LogCount")].astype(np.float64))
+    written = table._replace(count=counts)
+    pruned = select_rows(table, _worth_keeping(written, written.rules, prune, keep))
     return pruned._replace(signature="|".join([table.signature, *fields]))
 
 
-def _prune(table: RuleTable, everything: RuleCounts, prune: str | None, keep: str | None) -> RuleTable:
-    """The rules that pruning leaves, and the best of them."""
-    worth = table.count
+def _worth_keeping(
+    table: RuleTable, everything: RuleCounts, prune: str | None, keep: str | None
+) -> np.ndarray:
+    """The rows of the rules that pruning leaves, or of the best of them; int64."""
+    rows, worth = np.arange(table.num_rules), table.count
     if prune is not None:
         forward = table.features[:, table.feature_names.index("LogForward")]
         pruned = prune_rules(table.rules, forward, everything, prune)
-        table, worth = select_rows(table, pruned.kept), pruned.worth[pruned.kept]
+        rows, worth = np.flatnonzero(pruned.kept), pruned.worth[pruned.kept]
     if keep is not None:
-        table = select_rows(table, keep_best(table.rules, worth, keep))
-    return table
+        rows = rows[keep_best(select_rules(table.rules, rows), worth, keep)]
+    return rows
 
 
 def _weighted(text: str) -> tuple[str, float]:

@@ -40,7 +40,14 @@ from scfg_sampler.notebook.shown import SHOWN, html_table
 from scfg_sampler.rules.annotation import feature_values
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.lexical import estimate
-from scfg_sampler.rules.table import RuleTable, read_rule_table, rule, select_rows, write_rule_table
+from scfg_sampler.rules.table import (
+    RuleTable,
+    as_written,
+    read_rule_table,
+    rule,
+    select_rows,
+    write_rule_table,
+)
 from scfg_sampler.rules.text import Rule, format_rule, signature
 from scfg_sampler.rules.text_filter import filter_table
 
@@ -62,7 +69,7 @@ class Rules(Sequence[Rule]):
     >>> [(rule.source, rule.target) for rule in rules.find(source="ne pas")]
     [(('ne', -1, 'pas'), ('not', -1)), (('ne', 'dort', 'pas'), ('not', 'sleep'))]
     >>> rules.to_columns()["source"].tolist()
-    ['ne [X,1] pas', 'ne dort pas', 'dort']
+    ['dort', 'ne [X,1] pas', 'ne dort pas']
     >>> len(rules.filter(["il dort"]))
     1
     """
@@ -101,7 +108,7 @@ class Rules(Sequence[Rule]):
         return np.flatnonzero(found)
 
     def best(self, number: int = SHOWN, by: str = "LogCount") -> Rules:
-        """So many rules with the highest values of a feature, the highest first."""
+        """So many rules with the highest values of a feature, the highest first, equal ones in order."""
         require_type("by", by, str, "the name of a feature")
         if by not in (*self.table.feature_names, *self.table.sparse_names):
             names = ", ".join(self.table.feature_names)
@@ -243,7 +250,7 @@ def extract_rules(
     labels_side: str = "target",
     **settings: Unpack[BaselineSettings],
 ) -> Rules:
-    """The Hiero baseline's rules of a corpus, with features; as `scfg-sampler extract` has them.
+    """The Hiero baseline's rules of a corpus, with features, in the order of `scfg-sampler extract`.
 
     Parameters
     ----------
@@ -283,8 +290,11 @@ def extract_rules(
     labels = corpus.span_labels(labels_side, labels_form, chosen.longest(labels_side))
     if labels is not None:
         made = signature([*fields, ("labels-form", labels_form), ("labels-side", labels_side)])
-        return Rules(score_labelled(extract_labelled(arrays, labels, chosen), lexical, arrays, made))
-    if (labels_form, labels_side) != ("spans", "target"):
-        warn(IDLE_LABELS)
-    vocabularies = arrays.source_vocabulary, arrays.target_vocabulary
-    return Rules(score_rules(extract(arrays, chosen), lexical, *vocabularies, signature=signature(fields)))
+        table = score_labelled(extract_labelled(arrays, labels, chosen), lexical, arrays, made)
+    else:
+        if (labels_form, labels_side) != ("spans", "target"):
+            warn(IDLE_LABELS)
+        vocabularies = arrays.source_vocabulary, arrays.target_vocabulary
+        made = signature(fields)
+        table = score_rules(extract(arrays, chosen), lexical, *vocabularies, signature=made)
+    return Rules(as_written(table))  # Ties are broken by the order of rules.

@@ -51,6 +51,7 @@ __all__ = [
     "RuleTable",
     "SparseFeatures",
     "TableReader",
+    "as_written",
     "native_order",
     "read_rule_table",
     "rule",
@@ -213,6 +214,18 @@ def write_rule_tables(tables: Iterable[RuleTable], path: PathLike) -> int:
                     buffer = np.empty(2 * len(buffer), np.uint8)
             del table, arrays, sparse, rows  # Before the next one is made.
     return num_rules
+
+
+def as_written(table: RuleTable) -> RuleTable:
+    """The table as its file would give it back: in the order of lines, features to seven digits.
+
+    Counts stay as they are, though text has but their logarithms; ids of words, too. For tables without
+    sparse features.
+    """
+    rounded, place = np.unique(table.features, return_inverse=True)
+    rounded = np.array([float(f"{value:.7g}") for value in rounded.tolist()], np.float32)
+    features = rounded[place].reshape(table.features.shape)
+    return select_rows(table._replace(features=features), native_order(table))
 
 
 def native_order(table: RuleTable) -> np.ndarray:
