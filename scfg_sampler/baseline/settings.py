@@ -41,6 +41,13 @@ class HieroSettings(NamedTuple):
         """How many words of a side, `source` or `target`, an initial phrase pair has at the most."""
         return self.max_initial_target if side == "target" else self.max_initial
 
+    def fields(self) -> list[tuple[str, object]]:
+        """What is the baseline's in the line that reproduces a table: see `rules.text.signature`."""
+        return [
+            ("model", "hiero"),
+            *((name.replace("_", "-"), value) for name, value in self._asdict().items()),
+        ]
+
     def check(self) -> None:
         """Raise SettingsError if a limit is outside its range."""
         for name in ("max_initial", "max_initial_target", "max_symbols"):

@@ -114,9 +114,7 @@ def run(options: argparse.Namespace) -> None:
     tables = lexical.estimate(corpus)
     if options.lexical:
         lexical.write_lexical(tables, corpus.source_vocabulary, corpus.target_vocabulary, options.lexical)
-    fields: list[tuple[str, object]] = [("model", "hiero")]
-    fields += [(name.replace("_", "-"), value) for name, value in settings._asdict().items()]
-    fields += list(files.by_name().items())
+    fields = [*settings.fields(), *files.by_name().items()]
     if options.labels:
         num_rules = _write_labelled(options, corpus, tables, settings, fields)
     else:

@@ -82,7 +82,7 @@ class Rules(Sequence[Rule]):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            return Rules(select_rows(self.table, np.arange(len(self))[key]))
+            return self._part(np.arange(len(self))[key])
         return rule(self.table, require_place(key, len(self), "rules"))
 
     def __iter__(self) -> Iterator[Rule]:
@@ -92,7 +92,7 @@ class Rules(Sequence[Rule]):
         """The rules whose sides hold all of these words, strings with spaces between, in any order."""
         for name, text in (("source", source), ("target", target)):
             require_type(name, text, str, "a string: ' '.join(words)")
-        return Rules(select_rows(self.table, self.find_rows(source, target)))
+        return self._part(self.find_rows(source, target))
 
     def find_rows(self, source: str = "", target: str = "") -> np.ndarray:
         """The rows of the table that `find` selects, int64."""
@@ -117,7 +117,7 @@ class Rules(Sequence[Rule]):
         if number < 0:
             raise ArgumentError(f"number is {number}; it is at least 0")
         values = feature_values(self.table, by)
-        return Rules(select_rows(self.table, np.argsort(-values, kind="stable")[:number]))
+        return self._part(np.argsort(-values, kind="stable")[:number])
 
     def filter(self, text: PathLike | Iterable[str]) -> Rules:
         """The rules that can match a text: a file, or sentences in a list.
@@ -128,15 +128,26 @@ class Rules(Sequence[Rule]):
             table, source, kept = (Path(folder) / name for name in ("table", "source", "kept"))
             write_rule_table(self.table, table)
             if isinstance(text, str | os.PathLike):
-                source = Path(text)
+                source, name = Path(text), os.fspath(text)
             else:
                 lines = require_lines("text", text)
+                name = counted(len(lines), "sentence")
                 with atomic_output(source) as stream:
                     stream.writelines(f"{line}\n" for line in lines)
             filter_table(table, source=source, output=kept)
             # Files round features, so the rows are this table's own.
             found = {(each.source, each.target) for each in Rules(read_rule_table(kept, labels=True))}
-        return Rules(select_rows(self.table, np.array([each[:2] in found for each in self], bool)))
+        rows = np.array([each[:2] in found for each in self], bool)
+        made = f"{self.table.signature or 'filtered'}|text:{name}"  # As `filter` says it.
+        return Rules(select_rows(self.table, rows)._replace(signature=made))
+
+    def _part(self, rows: np.ndarray) -> Rules:
+        """The rules of some rows, whose table says of how many they are taken, unless they are all."""
+        part = select_rows(self.table, rows)
+        if len(rows) < len(self):
+            before = [self.table.signature] if self.table.signature else []
+            part = part._replace(signature="|".join([*before, f"part:{len(rows)}-of-{len(self)}"]))
+        return Rules(part)
 
     def prune(self, how: str | None = None, keep: str | int | None = None) -> Rules:
         """The rules that are worth their place.
@@ -286,7 +297,8 @@ def extract_rules(
         chosen = settings_of(HieroSettings, settings)
         chosen.check()
     arrays = corpus.arrays
-    lexical, fields = estimate(arrays), [("model", "hiero"), *chosen._asdict().items()]
+    lexical = estimate(arrays)
+    fields = [*chosen.fields(), *({} if corpus.files is None else corpus.files.by_name()).items()]
     labels = corpus.span_labels(labels_side, labels_form, chosen.longest(labels_side))
     if labels is not None:
         made = signature([*fields, ("labels-form", labels_form), ("labels-side", labels_side)])

@@ -61,3 +61,53 @@ def test_rules_kept_of_extracted_ones_are_those_of_the_commands(both, tmp_path):
         assert list(rules.prune(**asked)) == list(scfg_sampler.read_rules(kept)), asked
     for by in rules.table.feature_names:
         assert list(rules.best(30, by=by)) == list(scfg_sampler.read_rules(table).best(30, by=by))
+
+
+# ---- What tables say that they were made with
+
+
+def test_extracted_tables_are_those_of_the_command_their_first_line_too(corpus, tmp_path):
+    paths = corpus.write(tmp_path)
+    for name, lines in (("labels", "0-1:N\n"), ("second", "0-0\n")):
+        (tmp_path / name).write_text(lines * len(corpus))
+    two, labels = [*paths, tmp_path / "second"], tmp_path / "labels"
+    for files, named, how in (
+        (paths, None, {}),
+        (two, None, {"max_initial": 4, "loose": "both", "no_singletons": True}),
+        (paths, labels, {"labels_side": "source"}),
+    ):
+        asked = ["--source", str(files[0]), "--target", str(files[1]), "--alignment", *map(str, files[2:])]
+        for name, value in {**how, "labels": named}.items():
+            option = [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+            asked += option if value else []
+        assert main(["extract", *asked, "--output", str(tmp_path / "table"), "--quiet"]) == 0
+        rules = scfg_sampler.extract_rules(scfg_sampler.read_corpus(*files, labels=named), **how)
+        rules.write(tmp_path / "mine")
+        assert (tmp_path / "mine").read_bytes() == (tmp_path / "table").read_bytes()
+
+
+@pytest.mark.parametrize("made", ["made by hand", ""])
+def test_filtered_tables_are_those_of_the_command_their_first_line_too(made, tmp_path):
+    lines = [f"[X] ||| {word} ||| B ||| LogForward=-1\n" for word in "abc"]
+    (tmp_path / "table").write_text(f"# {made}\n" * bool(made) + "".join(lines))
+    (tmp_path / "text").write_text("a b\n")
+    asked = ["--source", str(tmp_path / "text"), "--output", str(tmp_path / "kept"), "--quiet"]
+    assert main(["filter", str(tmp_path / "table"), *asked]) == 0
+    kept = scfg_sampler.read_rules(tmp_path / "table").filter(tmp_path / "text")
+    assert kept.table.signature == scfg_sampler.read_rules(tmp_path / "kept").table.signature
+    assert kept.table.signature == f"{made or 'filtered'}|text:{tmp_path / 'text'}"
+    kept = scfg_sampler.read_rules(tmp_path / "table").filter(["a b", "b"])
+    assert kept.table.signature == f"{made or 'filtered'}|text:2 sentences"
+
+
+def test_parts_of_a_table_do_not_say_that_they_are_all_of_it(corpus, tmp_path):
+    rules = scfg_sampler.extract_rules(corpus)
+    made, size = rules.table.signature, len(rules)
+    for part in (rules[2:5], rules.best(3), rules.find("f0")):
+        assert part.table.signature == f"{made}|part:{len(part)}-of-{size}"
+        part.write(tmp_path / "part")
+        assert scfg_sampler.read_rules(tmp_path / "part").table.signature == part.table.signature
+    assert rules[:6][:2].table.signature == f"{made}|part:6-of-{size}|part:2-of-6"
+    assert rules[::-1].table.signature == rules.best(size).table.signature == made
+    (tmp_path / "table").write_text("[X] ||| a ||| b ||| F=1\n" * 2)
+    assert scfg_sampler.read_rules(tmp_path / "table")[:1].table.signature == "part:1-of-2"
