@@ -150,10 +150,27 @@ def test_a_grammar_is_made_by_settings_that_there_are(tmp_path):
         run.grammar(rule_filter="hero")
     with pytest.raises(ValueError, match=r"^origin is first; choose one of last, average, marginal"):
         run.grammar(origin="first")
-    for more in (str(table), [table], [("table", 2)]):
+    for more in (str(table), table, [("table", 2)]):
         with pytest.raises(TypeError, match=r"^more is .*; give a list of strings, each TABLE or TABLE:W"):
             run.grammar(more=more)
     assert len(run.grammar(more=[f"{table}:2"])) == len(run.grammar())
+    for wrong in (1.5, True, [1]):
+        with pytest.raises(TypeError, match=r"^keep is .*; give a string or a whole number"):
+            run.grammar(keep=wrong)
+    with pytest.raises(ValueError, match=r"^keep is 0; it must be a number of rules"):
+        run.grammar(keep=0)
+
+
+def test_a_grammar_takes_paths_of_tables_and_numbers_of_rules(tmp_path):
+    run = scfg_sampler.sample(scfg_sampler.make_corpus(PAIRS), tmp_path / "run", iterations=3)
+    run.grammar(tmp_path / "table")
+    named, given = tmp_path / "named", tmp_path / "given"
+    run.grammar(named, more=[str(tmp_path / "table")], keep="2")
+    for number in (2, np.int64(2)):
+        assert len(run.grammar(given, more=[tmp_path / "table"], keep=number)) == 2
+        assert given.read_bytes() == named.read_bytes()
+    with pytest.raises(ValueError, match="table, which more needs, and would be lost"):
+        run.grammar(tmp_path / "table", more=[tmp_path / "table"])
 
 
 @pytest.fixture(scope="module")

@@ -225,6 +225,12 @@ def _of_type(name: str, value: Any, wanted: Any) -> Any:
     choices = [each for each in get_args(wanted) if each is not type(None)]
     if len(choices) == 1 and type(None) in get_args(wanted):
         return None if value is None else _of_type(name, value, choices[0])
+    if choices == [str, int]:
+        if value is None or isinstance(value, str):
+            return value
+        with contextlib.suppress(TypeError):
+            return _of_type(name, value, int)
+        raise TypeError(f"{name} is {_shown(value)}; give a string or a whole number")
     if get_origin(wanted) is tuple:
         return _strings(name, value)
     if get_origin(wanted) is Sequence and isinstance(value, Iterable) and not isinstance(value, str):

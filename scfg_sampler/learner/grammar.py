@@ -10,6 +10,7 @@ denominators of the phrase probabilities, since the derivations did use them.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,7 +67,7 @@ def write_grammar(directory: PathLike, output: PathLike, settings: GrammarSettin
     SettingsError
         A setting is out of range.
     """
-    _check_grammar(settings)
+    settings = _checked(settings)
     record = read_run(directory)
     with blaming_changes(directory, record):
         return _write_grammar(directory, record, output, settings)
@@ -80,8 +81,7 @@ def tables_added(settings: GrammarSettings) -> list[str]:
     SettingsError, TypeError
         A setting is out of range, or of another kind.
     """
-    _check_grammar(settings)
-    return [_weighted(text)[0] for text in settings.more]
+    return [name for name, _ in _added(_checked(settings))]
 
 
 def _write_grammar(
@@ -108,16 +108,21 @@ def _write_grammar(
     return table.num_rules, scored.num_rules
 
 
-def _check_grammar(settings: GrammarSettings) -> None:
-    """Raise a SettingsError for what is none of the choices, a TypeError for tables that are not named."""
+def _checked(settings: GrammarSettings) -> GrammarSettings:
+    """The settings, a number to keep as a string: 0 is a number, too.
+
+    Raises a SettingsError for what is none of the choices, a TypeError for tables that are not named.
+    """
     for option, value, legal in (
         ("origin", settings.origin, ORIGINS),
         ("rule-filter", settings.rule_filter, FILTERS),
     ):
         if value not in legal:
             raise SettingsError(f"--{option} is {value}; choose one of {', '.join(legal)}")
-    if isinstance(settings.more, str) or not all(isinstance(each, str) for each in settings.more):
-        raise TypeError(f"more is {settings.more!r}; give a list of strings, each TABLE or TABLE:W")
+    more, paths = settings.more, (str, os.PathLike)
+    if isinstance(more, paths) or not all(isinstance(each, paths) for each in more):
+        raise TypeError(f"more is {more!r}; give a list of strings, each TABLE or TABLE:W, or of paths")
+    return settings if settings.keep is None else settings._replace(keep=str(settings.keep))
 
 
 def _write_labelled(
@@ -220,7 +225,7 @@ def _counted(path: Path, settings: GrammarSettings) -> RuleTable:
     table = read_rule_table(path)
     if not settings.more:
         return table
-    others = [_weighted(text) for text in settings.more]
+    others = _added(settings)
     tables = [table, *(read_rule_table(each) for each, _ in others)]
     for (each, _), other in zip(others, tables[1:], strict=True):
         _require_counts(other, each)
@@ -299,7 +304,7 @@ def pruned_table(
 
 
 def _worth_keeping(
-    table: RuleTable, everything: RuleCounts, prune: str | None, keep: str | None
+    table: RuleTable, everything: RuleCounts, prune: str | None, keep: str | int | None
 ) -> np.ndarray:
     """The rows of the rules that pruning leaves, or of the best of them; int64."""
     rows, worth = np.arange(table.num_rules), table.count
@@ -308,8 +313,13 @@ def _worth_keeping(
         pruned = prune_rules(table.rules, forward, everything, prune)
         rows, worth = np.flatnonzero(pruned.kept), pruned.worth[pruned.kept]
     if keep is not None:
-        rows = rows[keep_best(select_rules(table.rules, rows), worth, keep)]
+        rows = rows[keep_best(select_rules(table.rules, rows), worth, str(keep))]
     return rows
+
+
+def _added(settings: GrammarSettings) -> list[tuple[str, float]]:
+    """The tables that are added, and their weights."""
+    return [_weighted(os.fspath(each)) for each in settings.more]
 
 
 def _weighted(text: str) -> tuple[str, float]:

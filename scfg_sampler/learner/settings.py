@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
+from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.fragments.parameters import require_parameters
 from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.wording import counted
@@ -158,7 +159,7 @@ class GrammarSettings(NamedTuple):
 
     origin: str = "marginal"
     """Counts of the last state, of the states the paper averages, or expected over all kept sweeps."""
-    more: Sequence[str] = ()
+    more: Sequence[PathLike] = ()
     """Rule tables, as TABLE or TABLE:W, whose counts are added W times (once by default)."""
     rule_filter: str = "scope"
     """`scope`: scope at most `max_scope`, two nonterminals; `hiero`: Chiang's (2007) constraints; `none`."""
@@ -167,7 +168,7 @@ class GrammarSettings(NamedTuple):
     """Keep only so many targets of each source side, those with the largest counts."""
     prune: str | None = None
     """As `pruning.prune_rules` takes it; of the rules that the filter leaves."""
-    keep: str | None = None
+    keep: str | int | None = None
     """As `pruning.keep_best` takes it; of the rules that are left then."""
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
+from scfg_sampler.core.files import PathLike
+
 __all__ = ["BaselineSettings", "GrammarOptions", "SampleSettings"]
 
 
@@ -57,12 +59,12 @@ class GrammarOptions(TypedDict, total=False):
     """Fields of `learner.settings.GrammarSettings`."""
 
     origin: str
-    more: Sequence[str]
+    more: Sequence[PathLike]
     rule_filter: str
     max_scope: int
     max_targets: int | None
     prune: str | None
-    keep: str | None
+    keep: str | int | None
 
 
 class BaselineSettings(TypedDict, total=False):
