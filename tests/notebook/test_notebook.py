@@ -329,8 +329,9 @@ def test_grammars_with_labels_are_those_of_the_command_line(learned, tmp_path):
     rules.write(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "table").read_bytes()
     ElementTree.fromstring(rules._repr_html_())
-    with pytest.raises(ArgumentError, match=r"^rules with labels have no prune; leave it out$"):
-        run.grammar(prune="entropy")
+    for name, value in (("prune", "entropy"), ("keep", 0)):
+        with pytest.raises(ArgumentError, match=rf"^rules with labels have no {name}; leave it out$"):
+            run.grammar(**{name: value})
 
 
 def test_a_slice_has_the_labels_of_its_pairs(tmp_path):
@@ -362,7 +363,7 @@ LABELS = {
 def _labelled(folder, form, alignments=1):
     """A corpus of four pairs with labels, under some alignments, and the options that name it."""
     texts = {"f": ["a b", "a c", "a b", "b a"], "e": ["A B", "C A", "A B", "B A"], "l": LABELS[form]}
-    texts |= {"a1": ["0-0 1-1", "0-1 1-0", "0-0 1-1", "0-0 1-1"], "a2": ["0-0", "0-1", "1-1", "1-1"]}
+    texts |= {"a1": ["0-0 1-1", "0-1 1-0", "0-0 1-1", "0-0 0-1"], "a2": ["0-0", "0-1", "1-1", "1-1"]}
     for name, lines in texts.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
     names = [str(folder / name) for name in ("f", "e", *("a1", "a2")[:alignments])]
