@@ -11,7 +11,6 @@ import json
 import math
 import re
 import shlex
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +22,7 @@ from scfg_sampler.cli import main
 from scfg_sampler.formats.conversion import read_table
 from scfg_sampler.rules.table import RuleTable, rule
 from scfg_sampler.rules.text import Rule
-from tests.plugs.directories import ARPA, NAMES, READERS, TABLES, WEIGHT_FILES, WEIGHTS, complaint, plug
+from tests.plugs.directories import ARPA, READERS, TABLES, WEIGHT_FILES, WEIGHTS, complaint, plug
 from tests.recognisers import joshua, moses, travatar
 
 # ---- Scores ---------------------------------------------------------------------------------------
@@ -246,31 +245,6 @@ def test_limits_are_those_that_are_given(folder, decoder):
     }
     assert all(limit in text for limit in limits[decoder])
     assert decoder != "joshua" or "-lm_order 2 " in text
-
-
-def test_the_command_enters_a_directory_that_is_called_like_an_option(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-    files = ["--lm=lm.arpa", "--weights=w.json", "--output=-a b"]
-    assert main(["plug", "table.gz", "--to=cdec", *files]) == 0
-    entered = capsys.readouterr().out.partition(" && ")[0]
-    assert subprocess.run(["sh", "-c", f"{entered} && ls cdec.ini)"], check=False).returncode == 0
-
-
-@pytest.mark.parametrize("decoder", READERS)
-def test_command_is_printed_and_kept(folder, decoder, capsys):
-    (folder / "a b").mkdir()
-    files = [f"--lm={folder / 'lm.arpa'}", f"--weights={folder / 'w.json'}"]
-    out = folder / "a b" / "c"
-    assert main(["plug", str(folder / "table.gz"), "--to", decoder, *files, f"--output={out}"]) == 0
-    (command,) = capsys.readouterr().out.splitlines()
-    assert command.startswith(f"(cd '{out}' && ")
-    assert command.endswith(") < INPUT > OUTPUT")
-    readme = (out / "README").read_text()
-    assert command.replace(f"'{out}'", "DIR") in readme
-    assert readme.startswith(f"For {NAMES[decoder]}, written by scfg-sampler ")
-    assert f"--grammar {TABLES[decoder]},format={decoder} " in readme
-    assert (" --copy any " in readme) == (decoder in ("cdec", "joshua"))
-    assert ("\n- cdec leaves out empty lines of its input; convert" in readme) == (decoder == "cdec")
 
 
 @pytest.mark.parametrize("decoder", READERS)
