@@ -21,7 +21,6 @@ from decoder.expressions.sql import (
     PRODUCTS,
     QUERIES,
     RESERVED,
-    SELECTS,
     SETS,
     TIGHT,
     is_ordered,
@@ -167,14 +166,13 @@ def _set(reader: _Reader, left: Expression, names: tuple[str, ...] = SETS) -> Ex
         if name == "union" and reader.accept("all"):
             name = "union_all"
         is_in_brackets = reader.token == "("
-        right = _select(reader)
-        if is_in_brackets and right.name in SELECTS and is_ordered(right):
+        first = _select(reader)
+        right = first if name in TIGHT else _set(reader, first, TIGHT)
+        if is_in_brackets and right is first and is_ordered(Expression(name, (left, right))):
             reader.fail(
                 f"ORDER BY or LIMIT in brackets behind {name.upper()}",
                 "Without brackets it is of the whole query; what a part of one has is not told from that",
             )
-        if name not in TIGHT:
-            right = _set(reader, right, TIGHT)
         left = Expression(name, (left, right))
     return left
 
@@ -332,7 +330,11 @@ def _comparison(reader: _Reader) -> Expression:
 def _members(reader: _Reader) -> tuple[Expression, ...]:
     """What stands in the brackets behind IN."""
     with reader.brackets():
-        return (_query(reader),) if reader.word == "select" else _several(reader)
+        if reader.word == "select":
+            return (_query(reader),)
+        found = _several(reader)
+        # A query whose first part is in brackets goes on.
+        return (_set(reader, found[0]),) if len(found) == 1 and found[0].name in QUERIES else found
 
 
 def _sum(reader: _Reader) -> Expression:

@@ -1,5 +1,8 @@
 """SQL queries as expressions."""
 
+import itertools
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,10 +112,83 @@ def test_order_of_a_part_of_a_union_stays_in_its_brackets():
         "SELECT a FROM t UNION (SELECT b FROM u UNION SELECT c FROM v LIMIT 1)",
         "(SELECT a FROM t UNION SELECT b FROM u INTERSECT SELECT c FROM v LIMIT 1) EXCEPT SELECT d FROM w",
         "SELECT a FROM t UNION SELECT b FROM u ORDER BY b",
+        "SELECT a FROM t UNION (SELECT b FROM u LIMIT 1) INTERSECT SELECT c FROM v",
+        "SELECT a FROM t WHERE b IN ((SELECT b FROM u LIMIT 1) UNION SELECT c FROM v)",
     ):
         assert write(parse(query, "sql"), "sql") == query
+    query = "SELECT a FROM t UNION SELECT b FROM u INTERSECT SELECT c FROM v LIMIT 1"
+    assert write(parse(query.replace("SELECT b FROM u", "(SELECT b FROM u)"), "sql"), "sql") == query
     with pytest.raises(InputError, match="ORDER BY or LIMIT in brackets behind UNION"):
         parse("SELECT a FROM t UNION (SELECT b FROM u ORDER BY b LIMIT 1)", "sql")
+
+
+def set_trees(first: int, number: int):
+    """Sets over as many tables, nested in every way: (table, tail), or (operator, left, right, tail)."""
+    tails = ("", " LIMIT 1")
+    if number == 1:
+        yield from (("tuvw"[first], tail) for tail in tails)
+    for size in range(1, number):
+        both = itertools.product(set_trees(first, size), set_trees(first + size, number - size))
+        for (left, right), operator, tail in itertools.product(both, (" UNION ", " INTERSECT "), tails):
+            yield operator, left, right, tail
+
+
+def in_brackets(tree) -> str:
+    """A query of a tree of sets, with brackets around parts, but for a table before a tail."""
+    *parts, tail = tree
+    if len(parts) == 1:
+        return f"SELECT a FROM {parts[0]}{tail}"
+    last = in_brackets(parts[2])
+    if not tail or len(parts[2]) > 2 or last.endswith(" LIMIT 1"):
+        last = f"({last})"
+    return f"({in_brackets(parts[1])}){parts[0]}{last}{tail}"
+
+
+def as_in_the_standard(text: str):
+    """The tree of sets that a query is: INTERSECT goes first, and a tail is of all that its brackets hold."""
+    words = re.findall(r"\(|\)|SELECT a FROM .|UNION|INTERSECT| LIMIT 1", text)
+
+    def term():
+        word = words.pop(0)
+        if word != "(":
+            return word[-1], ""
+        found = whole()
+        words.pop(0)
+        return found
+
+    def product():
+        found = term()
+        while words[:1] == ["INTERSECT"]:
+            found = (f" {words.pop(0)} ", found, term(), "")
+        return found
+
+    def whole():
+        found = product()
+        while words[:1] == ["UNION"]:
+            found = (f" {words.pop(0)} ", found, product(), "")
+        return (*found[:-1], words.pop(0)) if words[:1] == [" LIMIT 1"] else found
+
+    return whole()
+
+
+def test_sets_in_sets_keep_what_their_limits_are_of():
+    """Or they are refused: brackets behind an operator that hold a limit and would otherwise be needless."""
+    kept, refused = [], []
+    for tree in set_trees(0, 3):
+        query = in_brackets(tree)
+        try:
+            found = parse(query, "sql")
+        except InputError as error:
+            refused.append(error.found)
+            continue
+        again = write(found, "sql")
+        assert as_in_the_standard(again) == tree == as_in_the_standard(query)
+        assert parse(again, "sql") == found
+        kept.append(query)
+    assert len(kept) == 60
+    assert all(re.match("ORDER BY or LIMIT in brackets|'LIMIT' behind the query", each) for each in refused)
+    assert "(SELECT a FROM t) UNION ((SELECT a FROM u) UNION SELECT a FROM v LIMIT 1)" in kept
+    assert "(SELECT a FROM t) UNION ((SELECT a FROM u) INTERSECT SELECT a FROM v LIMIT 1)" not in kept
 
 
 def test_queries_are_written_as_they_are_usual():
