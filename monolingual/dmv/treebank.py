@@ -39,6 +39,9 @@ _NO_HEAD = -1
 _CHUNK = re.compile(r"[BILUES]-\S+|O")
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
 """Positions of multiword tokens and empty nodes."""
+_POSITION = re.compile(r"[1-9][0-9]{0,5}")
+_COARSE, _HEAD, _FEWEST_COLUMNS, _COLUMNS = 3, 6, 8, 10
+"""Of CoNLL-U and CoNLL-X: where the coarse tag and the head stand, and how many columns there are."""
 _MOST_COLUMNS = 6
 """Of lines with a word each that end in a chunk or a name."""
 Punctuation: TypeAlias = Collection[str] | Callable[[Sequence[tuple[str, str]]], Collection[str]]
@@ -238,21 +241,69 @@ def _refuse_chunks(path: PathLike, lines: Iterable[str]) -> None:
 
 
 def _refuse_spaces(path: PathLike, lines: Iterable[str]) -> None:
-    """Raise TreeError if each line is a word in 8 to 10 columns without tabs, which would pass for tags."""
-    first, last = 0, 0
+    """Raise TreeError if lines are words in columns without tabs between them, which would pass for tags."""
+    first, cells, position = next(_numbered(lines), (0, [], 0))
+    if position != 1:
+        return
+    if len(cells) >= _FEWEST_COLUMNS:
+        is_one, can_be_parted = _are_columns(lines)
+        hint = "Put tabs there" + (": awk -v OFS='\\t' '{$1 = $1} 1'" if can_be_parted else ", not in words")
+    else:
+        is_one = _are_first_columns(lines, len(cells))
+        hint = "Give all ten columns, and tabs between them"
+    if is_one:
+        raise TreeError(path, first, "seems to be CoNLL-U or CoNLL-X with spaces between columns", hint)
+
+
+def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, list[str], int]]:
+    """Number, cells and position of lines that may be a word each, 0 where it does not go on."""
+    last = 0
     for number, line in enumerate(lines, start=1):
         cells = line.split()
         if not cells or cells[0].startswith("#") or _NO_WORD.fullmatch(cells[0]):
             continue
-        if "\t" in line or not 8 <= len(cells) <= 10 or cells[0] not in ("1", str(last + 1)):
-            return
+        position = int(cells[0]) if _POSITION.fullmatch(cells[0]) else 0
+        yield number, cells, position if position in (1, last + 1) and "\t" not in line else 0
+        last = position
+
+
+def _are_columns(lines: Iterable[str]) -> tuple[bool, bool]:
+    """Whether lines are words with heads; and whether every space between their cells parts columns.
+
+    Blanks in words move the head to the right. That is allowed of less than half, and a tenth may be odd, as
+    sentences of tags that happen to begin with 1, 2, 3, … are so less often.
+    """
+    total, fitting, plain, widths = 0, 0, 0, set()
+    for _, cells, position in _numbered(lines):
         # Numbers alone are a sentence of word classes, which have such names.
-        if not (cells[6] == "_" or cells[6].isdecimal()) or cells[7].isdecimal():
-            return
-        first, last = first or number, int(cells[0])
-    if first:
-        hint = "Put tabs there: awk -v OFS='\\t' '{$1 = $1} 1'"
-        raise TreeError(path, first, "seems to be CoNLL-U or CoNLL-X with spaces between columns", hint)
+        heads = (
+            at
+            for at in range(_HEAD, len(cells) - 1)
+            if (cells[at] in ("_", "-") or cells[at].isdecimal()) and not cells[at + 1].isdecimal()
+        )
+        head = next(heads, 0) if position else 0
+        total, fitting = total + 1, fitting + (head > 0)
+        plain += head == _HEAD and len(cells) <= _COLUMNS
+        widths.add(len(cells))
+    return 10 * fitting >= 9 * total and 2 * plain > total, plain == total and len(widths) == 1
+
+
+def _are_first_columns(lines: Iterable[str], width: int) -> bool:
+    """Whether lines are the first columns of words: position, form, lemma and tags.
+
+    As nothing else tells them from tags, positions must begin again, or most forms have small letters, and
+    tags none.
+    """
+    total, fitting, small, last, is_longer, begins_again = 0, 0, 0, 0, False, False
+    for _, cells, position in _numbered(lines):
+        total += 1
+        if position and len(cells) == width and width > _COARSE + 1 and not cells[_COARSE].isdecimal():
+            fitting += 1
+            small += cells[1] != cells[1].upper() and cells[_COARSE] == cells[_COARSE].upper()
+        is_longer |= position > 1
+        begins_again |= position == 1 and last > 1
+        last = position
+    return is_longer and 10 * fitting >= 9 * total and (begins_again or 2 * small > total)
 
 
 def _read_columns(path: PathLike, number: int, line: str) -> Sentence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import numpy as np
@@ -59,6 +60,8 @@ SPACED = """\
 
 1 Oslo _ NNP NNP _ 0 root _ _
 """
+
+HEADLESS = re.sub(r" [0-3] \w+ _ _\n", " _ _\n", SPACED)
 
 WORD = "{}\tx\tx\tDET\tDT\t_\t{}\tdep\t_\t_\n"
 
@@ -143,6 +146,13 @@ def test_three_columns_and_tags_alone(tmp_path):
         ("\n" + SPACED.replace(" _ _\n", "\n"), 2, "seems to be CoNLL-U or CoNLL-X with spaces"),
         (SPACED.replace("1 Oslo", "1-2 Oslo _ _ _ _ _ _ _ _\n1 Oslo"), 1, "with spaces between"),
         (SPACED.replace(" 2 det", " _ _"), 1, "with spaces between"),
+        (SPACED * 3 + "1 10 000 NUM\n", 1, "between columns. Put tabs there, not in words$"),
+        (SPACED + SPACED.replace("dog _", "hot dog hot dog"), 1, "columns. Put tabs there, not in words$"),
+        (re.sub(r" [0-3] \w+ _ _\n", " - _ - -\n", SPACED), 1, "with spaces between columns. Put tabs"),
+        (HEADLESS.replace("dog", "hot dog"), 1, "between columns. Put tabs there, not in words$"),
+        (re.sub(r" _ [0-3] \w+ _ _\n", "\n", SPACED).lower(), 1, "with spaces between columns"),
+        (re.sub(r" _ [0-3] \w+ _ _\n", "\n", SPACED), 1, "columns. Give all ten columns, and tabs between"),
+        ("1 The the DET DT\n2 dog dog NOUN NN\n3 barks bark VERB VBZ\n", 1, "Give all ten columns"),
         ("1\tx\tx\tx\tDT\tDT\t_\t_\t0\t0\tROOT\tROOT\t_\t_\n", 1, "seems to be CoNLL-2009"),
         ("DT NN\t2 1\tx\n", 1, "depends on itself"),
         ("DT NN\t0 3\tx\n", 1, "head 3 in a sentence of 2 words"),
@@ -182,12 +192,37 @@ def test_sentences_of_tags_are_no_chunks(text, tmp_path):
         "1 NN VB DT NN IN 2 NN\n2 DT NN\n",
         "1 NN VB DT NN IN DT NN\n",
         "1 NN VB DT NN IN 2\n",
+        "1 NN VB DT NN IN 2 NN DT NN IN\n",
+        "1 NN VB DT NN IN 2 NN\n2 NN VB DT NN IN 3 NN\n" * 4 + "3 NN VB\n",
+        "1 NN VB DT NN IN DT NN 2 NN\n2 NN VB DT NN IN DT NN NN 2 NN\n",
+        "1 DT NN VB NN\n2 DT NN VB RB\n3 PRP VB DT NN\n",
+        "1 7 4 8 3\n2 9 5 3 3\n1 3 3 7 5\n",
+        "1 DT NN\n2 VB NN\n1 PRP VB\n",
+        "1 der NN VB NN\n",
     ],
-    ids=["word classes", "numbers that do not count", "lengths that differ", "no number", "seven tags"],
+    ids=[
+        "word classes",
+        "numbers that do not count",
+        "lengths that differ",
+        "no number",
+        "seven tags",
+        "eleven tags",
+        "a line of nine that is no word",
+        "numbers in another place",
+        "numbered sentences",
+        "word classes of five",
+        "three columns",
+        "one line",
+    ],
 )
 def test_sentences_of_tags_are_no_columns(text, tmp_path):
     sentences = read_treebank(written(tmp_path, text))
     assert [" ".join(sentence.tags) for sentence in sentences] == text.splitlines()
+
+
+def test_three_columns_that_begin_with_a_number_are_three_columns(tmp_path):
+    (sentence,) = read_treebank(written(tmp_path, "1 NN VB\t2 3 0\t5 men came\n"))
+    assert (sentence.tags, sentence.heads) == (("1", "NN", "VB"), (2, 3, 0))
 
 
 def test_what_is_said_of_spaces_makes_a_treebank(tmp_path):
