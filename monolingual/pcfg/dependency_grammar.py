@@ -26,6 +26,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from monolingual.pcfg.grammar import Grammar, build_grammar
+from monolingual.pcfg.grammar_text import spellable
 from monolingual.pcfg.trees import escaped
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.numerals import whole_number
@@ -53,20 +54,24 @@ class TaggedSentence(NamedTuple):
 
 
 def dependency_grammar(tags: Iterable[str]) -> Grammar:
-    """The grammar over the given tags.
+    """The grammar over the given tags, in nonterminals as `spellable` writes them.
 
     >>> grammar = dependency_grammar(["DT", "NN"])
     >>> len(grammar.nonterminals), len(grammar.rhs_start) - 1
     (15, 28)
     """
     names = sorted(set(tags))
-    rules: list[tuple[str, list[tuple[str, bool]]]] = [("S", [(f"N_{h}", False)]) for h in names]
+
+    def symbol(kind: str, tag: str) -> tuple[str, bool]:
+        return spellable(f"{kind}_{tag}"), False
+
+    rules: list[tuple[str, list[tuple[str, bool]]]] = [("S", [symbol("N", h)]) for h in names]
     for h in names:
         for left, rights in (("N", "FX"), ("Y", "XF"), ("F", "HW"), ("V", "WH")):
-            rules.extend((f"{left}_{h}", [(f"{right}_{h}", False)]) for right in rights)
-        rules.append((f"H_{h}", [(h, True)]))
-        rules.extend((f"X_{h}", [(f"N_{c}", False), (f"Y_{h}", False)]) for c in names)
-        rules.extend((f"W_{h}", [(f"V_{h}", False), (f"N_{c}", False)]) for c in names)
+            rules.extend((symbol(left, h)[0], [symbol(right, h)]) for right in rights)
+        rules.append((symbol("H", h)[0], [(h, True)]))
+        rules.extend((symbol("X", h)[0], [symbol("N", c), symbol("Y", h)]) for c in names)
+        rules.extend((symbol("W", h)[0], [symbol("V", h), symbol("N", c)]) for c in names)
     return build_grammar("S", rules)[0]
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 import re
+import urllib.parse
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -54,6 +55,7 @@ __all__ = [
     "probabilities",
     "read_grammar",
     "refuse_names",
+    "spellable",
     "write_grammar",
 ]
 
@@ -63,8 +65,10 @@ _TOKEN = re.compile(r"""("[^"]*"|'[^']*'|\[[^\]]*\]|\||[^\s|"'\[\]]+)\s*""")
 _START = re.compile(r"%\s*start\b(.*)")
 _FEATURES = re.compile(r"[^\s\[\]'\"|]+\[(?:[^\]\s]*=|[+-])")  # As in NP[NUM=sg].
 _QUOTED_OR_COMMENT = re.compile(r"""'[^']*'?|"[^"]*"?|(?:(?<=->)|(?<![^\s|"'\[\]]))#.*""")
-_NOT_NLTK = re.compile(r"[\s'\"\[\]|]|^#|->|\\$")
-"""In a nonterminal: what parts or quotes symbols, begins a comment, is the arrow, or continues a line."""
+_NOT_NLTK = re.compile(r"[\s'\"\[\]|]|^#|(?<=-)>|\\$|^%(?=start\b)")
+"""In a nonterminal: what parts or quotes symbols, begins a comment, is the arrow, continues a line, or names
+the start symbol."""
+_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _SUM_TOLERANCE = 1e-4
 
 
@@ -377,6 +381,8 @@ def refuse_names(grammar: Grammar, style: str, *, numbered: bool = True) -> None
     for name in grammar.nonterminals:
         if style == "nltk" and _NOT_NLTK.search(name):
             raise SettingsError(f"NLTK's format cannot hold the nonterminal {name}; write Johnson's")
+        if style == "johnson" and (name == "-->" or re.search(r"\s", name)):
+            raise SettingsError(f"Johnson's format cannot hold the nonterminal {name}; give it another name")
         if style == "johnson" and name.startswith("#") and not numbered:
             # The line would be a comment.
             found = f"Johnson's format cannot hold the nonterminal {name} where a line begins with it"
@@ -389,3 +395,16 @@ def refuse_names(grammar: Grammar, style: str, *, numbered: bool = True) -> None
     if style == "johnson" and np.any(np.diff(grammar.rule_start) == 0):
         name = grammar.nonterminals[int(np.flatnonzero(np.diff(grammar.rule_start) == 0)[0])]
         raise SettingsError(f"Johnson's format cannot hold {name}, a nonterminal without rules; write NLTK's")
+
+
+def spellable(label: str) -> str:
+    """A nonterminal as NLTK's format can hold it: what it cannot as in addresses, ' as %27, and % as %25.
+
+    Others come back as they are, unless they look like that. `urllib.parse.unquote` undoes it.
+
+    >>> spellable("''"), spellable("#"), spellable("A->B"), spellable("NP")
+    ('%27%27', '%23', 'A-%3EB', 'NP')
+    """
+    if not _NOT_NLTK.search(label) and not _ESCAPE.search(label):
+        return label
+    return re.sub(f"%|{_NOT_NLTK.pattern}", lambda found: urllib.parse.quote(found[0], safe=""), label)

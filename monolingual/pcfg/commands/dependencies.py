@@ -17,7 +17,8 @@ def add_parser(subparsers) -> None:
         help="write a dependency grammar over tags as a PCFG, with sentences and gold brackets",
         description="Write the dependency model with valence over the tags of a treebank as a PCFG "
         "(PREFIX.grammar), its tag sequences (PREFIX.sentences), and its trees as brackets (PREFIX.gold): "
-        "each head with all its dependents. In the PCFG such constituents are the nodes with labels N_.*",
+        "each head with all its dependents. In the PCFG such constituents are the nodes with labels N_.*, in "
+        "which a tag such as '' is %27%27.",
         epilog="example:\n  scfg-monolingual pcfg dependencies train.len10.tagdep.gz --output train\n"
         "  scfg-monolingual pcfg sample train.grammar --sentences train.sentences --prior 0.1 \\\n"
         "    --gold train.gold --bracket-labels 'N_.*' --output run",

@@ -15,12 +15,10 @@ from scfg_sampler.core.wording import counted
 if TYPE_CHECKING:
     from monolingual.tsg.trees import Tree
 
-__all__ = ["START", "add_parser", "count_rules", "run", "spellable"]
+__all__ = ["START", "add_parser", "count_rules", "run"]
 
 START = "ROOT"
 """The start symbol above roots with several labels; with underlines if that is a label itself."""
-
-_REFUSED = " \t'\"[]|"
 
 _Rule = tuple[str, tuple[tuple[str, bool], ...]]
 
@@ -67,7 +65,7 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     from monolingual.pcfg.grammar import build_grammar, families, weight_sums
-    from monolingual.pcfg.grammar_text import write_grammar
+    from monolingual.pcfg.grammar_text import spellable, write_grammar
     from monolingual.priors.multinomials import normalise
     from monolingual.tsg.corpus import gather
     from monolingual.tsg.settings import Sources
@@ -97,21 +95,10 @@ def run(options: argparse.Namespace) -> None:
     )
 
 
-def spellable(label: str) -> str:
-    """A label as NLTK's format can hold it: blanks, quotes, square brackets and bars as %27, and % as %25.
-
-    A # is written so where the label begins with it, which would begin a comment.
-
-    >>> spellable("''"), spellable("#"), spellable("NP")
-    ('%27%27', '%23', 'NP')
-    """
-    if not set(label) & set(_REFUSED) and not label.startswith("#"):
-        return label
-    spelled = "".join(f"%{ord(letter):02X}" if letter in _REFUSED + "%" else letter for letter in label)
-    return "%23" + spelled[1:] if label.startswith("#") else spelled
-
-
 def _spelled(rules: Counter[_Rule]) -> Counter[_Rule]:
+    """The rules with labels that NLTK's format can hold."""
+    from monolingual.pcfg.grammar_text import spellable
+
     found: Counter[_Rule] = Counter()
     for (label, children), count in rules.items():
         held = tuple((name if is_word else spellable(name), is_word) for name, is_word in children)

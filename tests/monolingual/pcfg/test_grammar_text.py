@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+from urllib.parse import unquote
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from monolingual.pcfg.grammar import num_rules, rule_name
-from monolingual.pcfg.grammar_text import FORMATS, format_rules, probabilities, read_grammar, write_grammar
+from monolingual.pcfg.grammar import build_grammar, num_rules, rule_name
+from monolingual.pcfg.grammar_text import (
+    FORMATS,
+    format_rules,
+    probabilities,
+    read_grammar,
+    spellable,
+    write_grammar,
+)
 from scfg_sampler.errors import InputError, SettingsError
 from tests.monolingual.pcfg.grammars import CHAINS, grammar_of, random_grammar
 
@@ -132,6 +142,7 @@ def test_bad_files_are_reported_with_their_line(text, message, tmp_path):
         ("1 S --> #\n1 # --> a", "nltk", "NLTK's format cannot hold the nonterminal #; write Johnson's"),
         ("1 S --> #a\n1 #a --> a", "johnson", "the nonterminal #a where a line begins with it; give the"),
         ("1 S->T --> a", "nltk", "cannot hold the nonterminal S->T"),
+        ("1 S --> %start\n1 %start --> a", "nltk", "cannot hold the nonterminal %start"),
         ("1 S --> A\\ a\n1 A\\ --> a", "nltk", "cannot hold the nonterminal A"),
         ("S -> 'S'", "johnson", "cannot hold the terminal S"),
         ("S -> T 'a'", "johnson", "nonterminal without rules"),
@@ -142,6 +153,29 @@ def test_names_a_format_cannot_hold_are_refused(text, style, message, tmp_path):
     grammar = read(text, tmp_path).grammar
     with pytest.raises(SettingsError, match=message):
         list(format_rules(grammar, style=style))
+
+
+@pytest.mark.parametrize("label", ["-->", "a\N{NO-BREAK SPACE}b"])
+def test_nonterminals_that_johnson_cannot_hold_are_refused(label):
+    grammar, _ = build_grammar("S", [("S", [(label, False)]), (label, [("a", True)])])
+    with pytest.raises(SettingsError, match="Johnson's format cannot hold the nonterminal"):
+        list(format_rules(grammar, style="johnson", weights=np.ones(2)))
+
+
+def test_every_label_can_be_spelled_and_is_told_from_all_others(tmp_path):
+    """All labels of three letters, and some: what is written is read back, and can be undone."""
+    letters = "'#->\\%[2 7|"
+    labels = ["".join(each) for size in (1, 2, 3) for each in itertools.product(letters, repeat=size)]
+    labels += ["%start", "%5b", "a\N{EM SPACE}b", "a\N{NO-BREAK SPACE}", "NP", "50%", "A->B->C"]
+    spelled = [spellable(label) for label in labels]
+    assert [unquote(label) for label in spelled] == labels
+    rules = [("S", [(label, False)]) for label in spelled]
+    rules += [(label, [("->", True)]) for label in spelled]
+    grammar, _ = build_grammar("S", rules)
+    write_grammar(tmp_path / "g", grammar)
+    assert names(read_grammar(tmp_path / "g").grammar) == names(grammar)
+    kept = ["NP", "50%", "A>B", "a#", "\\a", "--", "start%"]
+    assert [spellable(label) for label in kept] == kept
 
 
 @pytest.mark.parametrize("column", ["weights", "pseudo_counts"])

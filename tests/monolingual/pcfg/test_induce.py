@@ -110,6 +110,27 @@ def test_tags_that_would_begin_comments_can_be_written(place):
     }
 
 
+def test_arrows_and_backslashes_that_are_tags_can_be_written(place):
+    (place / "t.mrg").write_text("(S (-> x) (A->B y) (\\ z))\n")
+    assert induced("--keep-annotation") == {
+        "S -> -%3E A-%3EB \\%5C": 1.0,  # A backslash at the beginning is doubled.
+        "-%3E -> 'x'": 1.0,
+        "A-%3EB -> 'y'": 1.0,
+        "\\%5C -> 'z'": 1.0,
+    }
+
+
+def test_dependencies_over_tags_that_are_quotes_or_arrows_can_be_scored(place, capsys):
+    (place / "odd").write_text("-> '' \\ %27%27 [\t0 1 1 3 1\n")
+    assert main(["pcfg", "dependencies", "odd", "--output", "dep", "--quiet"]) == 0
+    data = ("--sentences", "dep.sentences", "--gold", "dep.gold", "--bracket-labels", "N_.*")
+    assert main(["pcfg", "parse", "dep.grammar", *data]) == 0
+    said = capsys.readouterr()
+    assert "(H_%27%27 '')" in said.out
+    assert "(H_%2527%2527 %27%27)" in said.out
+    assert "F1" in said.err
+
+
 def test_rare_words_become_signatures(place):
     assert "N -> 'UNK'" in induced("--rare", "1")
     assert "D -> 'the'" in induced("--rare", "1")
