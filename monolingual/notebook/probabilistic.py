@@ -15,7 +15,7 @@ import numpy as np
 from monolingual.notebook.calls import call, given_as_lines, lines_file, of_lines
 from monolingual.notebook.trees import ShownTree
 from monolingual.pcfg.commands.check import report as check_record
-from monolingual.pcfg.grammar import WeightedGrammar
+from monolingual.pcfg.grammar import WeightedGrammar, rule_name
 from monolingual.pcfg.grammar_text import can_hold, format_rules, probabilities, read_grammar
 from monolingual.pcfg.report import write_report
 from scfg_sampler.core.archives import read_arrays
@@ -82,12 +82,11 @@ class Pcfg:
 
     @property
     def rules(self) -> dict[str, float]:
-        """The probability of every rule, spelled as in NLTK's format; in Johnson's if that cannot hold it."""
-        if can_hold(self.grammar, "nltk"):
-            spelled = format_rules(self.grammar)
-        else:  # Without their probabilities, which stand before them in Johnson's format.
-            lines = format_rules(self.grammar, self.probs, style="johnson")
-            spelled = (line.partition(" ")[2] for line in lines)
+        """The probability of every rule, spelled like those of a `PcfgRun`: as in NLTK's format, or alike.
+
+        That format need not hold every name of a grammar in Johnson's: `S -> A->B` is spelled so here.
+        """
+        spelled = [rule_name(self.grammar, rule) for rule in range(len(self.probs))]
         return dict(zip(spelled, self.probs.tolist(), strict=True))
 
     def check(self) -> dict[str, Any]:

@@ -131,11 +131,11 @@ def test_grammars_with_names_that_nltk_cannot_hold_are_used_as_others(tmp_path):
     lines = ["1 S --> '' # X", "0.25 '' --> b", "0.75 '' --> c'\"", "1 # --> d", "1 X --> x"]
     grammar = monolingual.read_pcfg(lines)
     assert grammar.rules == {
-        "S --> '' # X": 1.0,
-        "'' --> b": 0.25,
-        "'' --> c'\"": 0.75,
-        "# --> d": 1.0,
-        "X --> x": 1.0,
+        "S -> '' # X": 1.0,
+        "'' -> 'b'": 0.25,
+        "'' -> \"c'\"\"": 0.75,
+        "# -> 'd'": 1.0,
+        "X -> 'x'": 1.0,
     }
     (best,) = grammar.parse(["b d x"])
     assert (best.brackets, best.value) == ("(S ('' b) (# d) (X x))", pytest.approx(np.log(0.25)))
@@ -148,6 +148,7 @@ def test_grammars_with_names_that_nltk_cannot_hold_are_used_as_others(tmp_path):
         for given, name in ((grammar, "ours"), (tmp_path / "grammar", "theirs"))
     ]
     assert np.array_equal(runs[0].probabilities, runs[1].probabilities)
+    assert runs[0].rules == tuple(grammar.rules)
 
 
 def test_a_pcfg_run_that_is_refused_leaves_the_older_one_as_it_was(tmp_path):
