@@ -36,7 +36,7 @@ class DmvOptions(TypedDict, total=False):
     """Options of `dmv train`, but for those that `train_dmv` names itself."""
 
     tags: str
-    punctuation: str
+    punctuation: str | Sequence[str]
     overwrite: bool
     max_length: int
     prior: float | Sequence[float]
@@ -103,8 +103,9 @@ class DependencyModel:
     Parameters
     ----------
     model : DmvModel
-    tags, punctuation : str, optional
-        How treebanks are read unless a method is told otherwise: as the options of `scfg-monolingual dmv`.
+    tags, punctuation : optional
+        How treebanks are read unless a method is told otherwise: as the options of `scfg-monolingual dmv`, or
+        a sequence of the tags that are punctuation.
 
     >>> import monolingual
     >>> model = monolingual.train_dmv(["DT NN VB", "NN VB DT NN", "NN VB"], rounds=20)
@@ -112,7 +113,7 @@ class DependencyModel:
     (('DT', 'NN', 'VB'), [3])
     """
 
-    def __init__(self, model: DmvModel, *, tags: str = "xpos", punctuation: str = AUTOMATIC):
+    def __init__(self, model: DmvModel, *, tags: str = "xpos", punctuation: str | Sequence[str] = AUTOMATIC):
         self.model = model
         self._told = {"tags": tags, "punctuation": punctuation}
 
@@ -127,7 +128,7 @@ class DependencyModel:
         decoder: str = "mbr",
         *,
         tags: str | None = None,
-        punctuation: str | None = None,
+        punctuation: str | Sequence[str] | None = None,
     ) -> list[DependencyTree]:
         """The best tree of every sentence.
 
@@ -140,7 +141,7 @@ class DependencyModel:
             tree without words.
         decoder : str
             mbr or viterbi.
-        tags, punctuation : str, optional
+        tags, punctuation : optional
             As those of `train_dmv`, for treebanks in ten columns; by default what that was told, or the
             defaults of `scfg-monolingual dmv` for a model from a file.
         """
@@ -165,7 +166,7 @@ class DependencyModel:
         decoder: str = "mbr",
         *,
         tags: str | None = None,
-        punctuation: str | None = None,
+        punctuation: str | Sequence[str] | None = None,
     ) -> dict[str, dict[str, float]]:
         """Attachment accuracy in percent by length of sentences, as `dmv evaluate --json` prints it.
 
@@ -189,7 +190,7 @@ class DependencyModel:
         treebank: PathLike | Sequence[str] | None = None,
         *,
         tags: str | None = None,
-        punctuation: str | None = None,
+        punctuation: str | Sequence[str] | None = None,
     ) -> None:
         """Write the page of `scfg-monolingual dmv report`, with some sentences of a treebank parsed.
 
@@ -203,10 +204,11 @@ class DependencyModel:
             sentences = None if treebank is None else self._read(treebank, told)
             write_report(ReportInputs(path, treebank=sentences, title="Dependency model"), output)
 
-    def _reading(self, tags: str | None, punctuation: str | None) -> argparse.Namespace:
+    def _reading(self, tags: str | None, punctuation: str | Sequence[str] | None) -> argparse.Namespace:
         """How to read a treebank, as options have it."""
         given = {"tags": tags, "punctuation": punctuation}
         told = {**self._told, **{name: each for name, each in given.items() if each is not None}}
+        told["punctuation"] = _of_tags(told["punctuation"])
         for name, each in told.items():
             require_type(name, each, str, "a text")
         if told["tags"] not in ("xpos", "upos"):
@@ -225,6 +227,19 @@ class DependencyModel:
 
     def __repr__(self) -> str:
         return f"DependencyModel of {counted(len(self.tags), 'tag')}"
+
+
+def _of_tags(punctuation: Any) -> Any:
+    """Tags of punctuation as the option has them: a sequence as text, with spaces if it has a comma."""
+    if isinstance(punctuation, np.ndarray):
+        punctuation = punctuation.tolist()
+    if not isinstance(punctuation, (list, tuple)):
+        return punctuation
+    for tag in punctuation:
+        require_type("a tag of punctuation", tag, str, "a text")
+    if any("," in tag for tag in punctuation):
+        return " ".join(punctuation) + " "  # One tag, as STTS's `$,`, would be parted without a space.
+    return ",".join(punctuation)
 
 
 def _check_decoder(decoder: str) -> None:
@@ -257,7 +272,8 @@ def train_dmv(
         `OUTPUT.sentences` and `OUTPUT.heldout`, so that training that was stopped can be resumed;
         `dmv resume` leaves them there.
     settings
-        Options of `scfg-monolingual dmv train`: rounds, prior, covariance, valence, ….
+        Options of `scfg-monolingual dmv train`: rounds, prior, covariance, valence, …. Tags of punctuation
+        may be a list, too.
 
     Raises
     ------
@@ -281,6 +297,8 @@ def train_dmv(
         beside = str(Path(folder) / "refused") if refused else str(place)
         texts = {"sentences": Path(f"{beside}.sentences"), "heldout": Path(f"{beside}.heldout")}
         given: dict[str, Any] = {"method": method, "seed": seed, "output": place, **settings}
+        if "punctuation" in given:
+            given["punctuation"] = _of_tags(given["punctuation"])
         own = given_as_lines({"sentences": sentences, "heldout": heldout})
         _refuse_others(checkpoint, [texts[name] for name in own])
         try:
@@ -298,8 +316,7 @@ def train_dmv(
                 with contextlib.suppress(OSError):  # Of a place that is no directory, above all.
                     texts[name].unlink()
         how = {name: given[name] for name in ("tags", "punctuation") if given.get(name) is not None}
-        texts_of = {name: each if isinstance(each, str) else ",".join(each) for name, each in how.items()}
-        return DependencyModel(read_model(place), **texts_of)
+        return DependencyModel(read_model(place), **how)
 
 
 def _refuse_others(checkpoint: Path, texts: Iterable[Path]) -> None:

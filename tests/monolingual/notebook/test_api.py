@@ -309,8 +309,38 @@ def test_tags_that_a_dependency_model_does_not_know_are_warned_of(tmp_path, caps
             ask(CONLLU.splitlines(), tags=3)
         with pytest.raises(TreeError, match=r"^line 1 of the sentences: the tag is '_'\. Try tags upos"):
             ask(CONLLU.replace("DT", "_").splitlines(), tags="xpos")
-    several = monolingual.train_dmv(CONLLU.splitlines(), rounds=2, punctuation=["PUNCT", "DET"])
-    assert several.evaluate(CONLLU.splitlines())["all"]["words"] == 18
+
+
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [
+        (["PUNCT", "DET"], 18),
+        ((",", "DT"), 18),
+        (np.array([",", "."]), 27),
+        ([","], 27),
+        (["$,"], 27),
+        ([], 36),
+    ],
+)
+def test_punctuation_may_be_a_list_of_tags(tags, words, tmp_path):
+    text = CONLLU.replace("\tPUNCT\t.\t", f"\tPUNCT\t{'$,' if '$,' in list(tags) else ','}\t")
+    assert text != CONLLU
+    lines = text.splitlines()
+    several = monolingual.train_dmv(lines, rounds=2, punctuation=tags)
+    assert several.evaluate(lines)["all"]["words"] == words
+    every = monolingual.train_dmv(lines, rounds=2, punctuation="")
+    assert every.evaluate(lines, punctuation=tags)["all"]["words"] == words
+    assert sum(len(tree.words) for tree in every.parse(lines, punctuation=tags)) == words
+    every.report(tmp_path / "page", lines, punctuation=tags)
+    told = monolingual.DependencyModel(every.model, punctuation=tags)
+    assert told.evaluate(lines)["all"]["words"] == words
+
+
+def test_tags_of_punctuation_are_texts():
+    model = monolingual.train_dmv(["NN VB"], rounds=2)
+    for ask in (model.parse, monolingual.train_dmv):
+        with pytest.raises(TypeError, match="a tag of punctuation is a int; give a text"):
+            ask(["NN VB"], punctuation=[",", 3])
 
 
 def test_reading_a_grammar_is_refused_in_words_of_arguments(tmp_path):
