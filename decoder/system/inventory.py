@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from decoder.translation.settings import SEARCHES, SearchDefaults
+from decoder.translation.settings import LARGEST, SEARCHES, SearchDefaults
 from scfg_sampler import __version__
 from scfg_sampler.core.chains.run_directory import require_each
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
@@ -100,7 +100,7 @@ def read_record(directory: PathLike, kind: Kind) -> Record:
         settings = SearchDefaults(**record["settings"])
         require_each(int, settings.beam, settings.max_targets, settings.max_span)
         *numbers, search = settings
-        is_number = all(type(value) in (int, float) and abs(value) < 2**31 for value in numbers)
+        is_number = all(type(value) in (int, float) and abs(value) <= LARGEST for value in numbers)
         if not is_number or search not in SEARCHES:
             raise ValueError(f"settings {list(settings)!r}"[:80])
         parts = kind.parts(record)

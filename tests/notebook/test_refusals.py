@@ -264,6 +264,19 @@ def test_weights_may_be_numbers_of_numpy(rules, lm):
         (lambda rules, lm: decoder.train_lm(["a"], order=9), "order is 9; it must be from 1 to 6"),
         (lambda rules, lm: decoder.make_system(rules, lm, beam=-1), "beam is -1; it is at least 1"),
         (lambda rules, lm: decoder.make_system(rules, lm, max_span=0), "max_span is 0; a rule covers"),
+        (
+            lambda rules, lm: decoder.make_system(rules, lm, widen=1e10),
+            "widen is 10000000000.0; it is at most",
+        ),
+        # Before anything is written, or found to be no weights.
+        (
+            lambda rules, lm: decoder.bundle(rules, lm, {}, "s", beam=2**40),
+            "beam is 1099511627776; it is at most",
+        ),
+        (
+            lambda rules, lm: decoder.bundle(rules, lm, {}, "s", max_span=2**31),
+            "max_span is 2147483648; it is at most",
+        ),
         (lambda rules, lm: decoder.make_system(rules, []), "lm: no language model is given"),
         (
             lambda rules, lm: decoder.tune(rules, lm, ["a"], ["a"], rounds=-1),
