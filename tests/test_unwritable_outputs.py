@@ -361,8 +361,11 @@ def test_texts_and_tables_beside_the_output_are_written_over_nothing_either(
     }
 
 
-def test_a_text_may_be_spelled_in_place(tmp_path, monkeypatch):
+def test_a_text_may_be_spelled_and_a_table_written_in_place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "table").write_text("[X] ||| a ||| b ||| LogCount=0\n")
+    assert scfg_sampler.cli.main(["convert", "table", "--to", "native", "--output", "table", "--quiet"]) == 0
+    assert "[X] ||| a ||| b ||| LogCount=0" in (tmp_path / "table").read_text()
     (tmp_path / "text").write_text("a [b\n")
     assert scfg_sampler.cli.main(["convert", "--to", "cdec", "--text", "text", "text", "--quiet"]) == 0
     assert (tmp_path / "text").read_text() == "a &#91;b\n"
