@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from scfg_sampler.cli import main
-from scfg_sampler.core.chains import run_directory
+from scfg_sampler.core.chains import occupied
 from scfg_sampler.learner import chains
 from tests.learner.test_commands import sample
 from tests.learner.test_stopped_runs import MORE, Killed, record, results
@@ -187,7 +187,7 @@ def test_overwriting_a_run_never_leaves_the_old_one(
             return call
 
         with monkeypatch.context() as patch:
-            patch.setattr(run_directory.shutil, "rmtree", counted(shutil.rmtree))
+            patch.setattr(occupied.shutil, "rmtree", counted(shutil.rmtree))
             patch.setattr(os, "replace", counted(os.replace))
             with pytest.raises(Killed):
                 sample(corpus_options, directory, "--iterations", "5", "--overwrite", *new)
