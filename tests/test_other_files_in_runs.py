@@ -10,9 +10,10 @@ import monolingual
 import monolingual.cli
 import scfg_sampler
 import scfg_sampler.cli
+from scfg_sampler.core.arguments import ArgumentError
 from scfg_sampler.core.chains.occupied import clear
 from scfg_sampler.core.chains.run_directory import chains_begun
-from scfg_sampler.errors import InputError
+from scfg_sampler.errors import InputError, SettingsError
 from tests.test_help_examples import parser_of
 
 CORPUS = {"source": "a b\nb a\n", "target": "A B\nB A\n", "alignment": "0-0 1-1\n0-0 1-1\n"}
@@ -119,22 +120,85 @@ def test_commands_know_all_files_that_they_write(command, tmp_path):
 def test_a_corpus_is_kept_in_no_place_of_other_files(tmp_path):
     files(tmp_path / "run" / "corpus", CORPUS)
     corpus = scfg_sampler.read_corpus(*(tmp_path / "run" / "corpus" / name for name in CORPUS))
-    for overwrite in (False, True):
-        with pytest.raises(InputError, match=r"corpus/source: would be written over, and belongs to no"):
-            scfg_sampler.sample(corpus[:1], tmp_path / "run", iterations=3, overwrite=overwrite)
+    refused = r"corpus/source: would be written over, and belongs to no run. Name another directory, or give"
+    with pytest.raises(InputError, match=refused):
+        scfg_sampler.sample(corpus[:1], tmp_path / "run", iterations=3)
     assert content(tmp_path / "run" / "corpus") == {name: text.encode() for name, text in CORPUS.items()}
     assert len(scfg_sampler.sample(corpus, tmp_path / "run", iterations=3).corpus) == 2
+    assert len(scfg_sampler.sample(corpus[:1], tmp_path / "run", iterations=3, overwrite=True).corpus) == 1
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SettingsError])
+def test_what_a_run_that_did_not_begin_has_kept_goes_again(tmp_path, monkeypatch, stop):
+    """A directory that was there, and holds other files, is as it was; the same call can be made again."""
+
+    def stopped(*arguments, **more):
+        raise stop
+
+    corpus = scfg_sampler.make_corpus([("a b", "A B", "0-0 1-1")] * 2)
+    files(tmp_path, {"corpus/notes": "mine\n"})
+    with monkeypatch.context() as patch:
+        patch.setattr("scfg_sampler.notebook.runs.start_chains", stopped)
+        with pytest.raises((KeyboardInterrupt, SettingsError, ArgumentError)):
+            scfg_sampler.sample(corpus, tmp_path, iterations=3)
+    assert content(tmp_path) == {"corpus/notes": b"mine\n"}
+    assert len(scfg_sampler.sample(corpus, tmp_path, iterations=3).corpus) == 2
+    grammar, place = ["S -> S S | 'a'"], tmp_path / "pcfg"
+    place.mkdir()
+    with pytest.raises(ArgumentError):
+        monolingual.sample_pcfg(grammar, place, trees=["(S a)"], iterations=20, prior=-1.0)
+    assert content(place) == {}
+    monolingual.sample_pcfg(grammar, place, trees=["(S a)"], iterations=20)
 
 
 def test_lines_are_kept_in_no_place_of_other_files(tmp_path):
     trees = {"trees": ["(S a)"], "iterations": 20}
     files(tmp_path, {"grammar.txt": "S -> S S | 'a'\n", "m.sentences": "A B\n"})
     with pytest.raises(InputError, match=r"grammar.txt: would be written over, and belongs to no run"):
-        monolingual.sample_pcfg(["S -> S S | 'a'"], tmp_path, overwrite=True, **trees)
+        monolingual.sample_pcfg(["S -> S S | 'a'"], tmp_path, **trees)
     monolingual.sample_pcfg(tmp_path / "grammar.txt", tmp_path, **trees)
     with pytest.raises(InputError, match=r"m.sentences: would be written over, as the sentences are"):
-        monolingual.train_dmv(["DT NN"], output=tmp_path / "m", rounds=2, overwrite=True)
+        monolingual.train_dmv(["DT NN"], output=tmp_path / "m", rounds=2)
     assert (tmp_path / "grammar.txt").read_text() == "S -> S S | 'a'\n"
     assert (tmp_path / "m.sentences").read_text() == "A B\n"
     monolingual.train_dmv(tmp_path / "m.sentences", output=tmp_path / "m", rounds=2)
     assert (tmp_path / "m.sentences").exists()
+    for lines, overwrite in (
+        (["A B"], False),
+        (["DT NN"], True),
+    ):
+        files(tmp_path, {"m.sentences": "A B\n"})
+        monolingual.train_dmv(lines, output=tmp_path / "m", rounds=2, overwrite=overwrite)
+        assert not (tmp_path / "m.sentences").exists()
+
+
+@pytest.mark.parametrize("chains", [1, 2])
+def test_what_is_learnt_from_is_not_lost_from_python_either(tmp_path, chains):
+    files(tmp_path / "run" / "counts", CORPUS)
+    corpus = scfg_sampler.read_corpus(*(tmp_path / "run" / "counts" / name for name in CORPUS))
+    with pytest.raises(InputError, match=r"counts/source: is learnt from, and would be lost by a run"):
+        scfg_sampler.sample(corpus, tmp_path / "run", iterations=3, overwrite=True, chains=chains)
+    assert content(tmp_path / "run" / "counts") == {name: text.encode() for name, text in CORPUS.items()}
+
+
+def test_trees_of_a_run_that_did_not_begin_are_not_in_the_way(tmp_path, monkeypatch):
+    files(tmp_path, {"trees": TREES, "run/notes": "mine\n"})
+
+    def stopped(*arguments, **more):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("monolingual.tsg.run.recurring_fragments", stopped)
+        assert call("tsg train", tmp_path, f"--output={tmp_path / 'run'}", "--method=2dop") == 130
+    assert content(tmp_path / "run") == {"notes": b"mine\n"}
+    assert call("tsg train", tmp_path, f"--output={tmp_path / 'run'}", "--method=2dop") == 0
+
+
+def test_a_treebank_is_no_beginning_of_names(tmp_path, capsys):
+    files(tmp_path, {"t.sentences": "DT NN\t2 0\tthe dog\n"})
+    with pytest.raises(SystemExit, match="2"):
+        monolingual.cli.main(["pcfg", "dependencies", f"{tmp_path}/t.sentences", f"--output={tmp_path}/t"])
+    assert "--output writes" in capsys.readouterr().err
+    assert (tmp_path / "t.sentences").read_text() == "DT NN\t2 0\tthe dog\n"
+    files(tmp_path, {"u": "DT NN\t2 0\tthe dog\n"})  # A name that others begin with is none of them.
+    assert monolingual.cli.main(["pcfg", "dependencies", f"{tmp_path}/u", f"--output={tmp_path}/u"]) == 0

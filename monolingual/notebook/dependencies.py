@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, Unpack
 
@@ -24,7 +24,7 @@ from monolingual.dmv.treebank import StoredSentences, shown_words
 from monolingual.notebook.calls import call, given_as_lines, lines_file, of_lines
 from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_file, require_lines, require_type
 from scfg_sampler.core.console import hushed
-from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
@@ -300,7 +300,9 @@ def train_dmv(
         if "punctuation" in given:
             given["punctuation"] = _of_tags(given["punctuation"])
         own = given_as_lines({"sentences": sentences, "heldout": heldout})
-        _refuse_others(checkpoint, [texts[name] for name in own])
+        if not checkpoint.exists() and not settings.get("overwrite"):
+            lines = {"sentences": sentences, "heldout": heldout}
+            _refuse_others({texts[name]: lines[name] for name in own})
         try:
             if heldout is not None:
                 given["heldout"] = lines_file(heldout, texts["heldout"])
@@ -319,12 +321,12 @@ def train_dmv(
         return DependencyModel(read_model(place), **how)
 
 
-def _refuse_others(checkpoint: Path, texts: Iterable[Path]) -> None:
-    """Raise InputError if texts would be written over that no run has written that was stopped."""
-    for path in texts:
-        if path.exists() and not checkpoint.exists():
+def _refuse_others(texts: Mapping[Path, Any]) -> None:
+    """Raise InputError if lines would be written over a file of other lines."""
+    for path, lines in texts.items():
+        if path.exists() and list(read_lines(path)) != list(require_lines("a text", lines)):
             found = "would be written over, as the sentences are kept there until the model is written"
-            raise InputError(path, None, found, "Name another output, or move it")
+            raise InputError(path, None, found, "Name another output, or give --overwrite, which replaces it")
 
 
 def load_dmv(path: PathLike) -> DependencyModel:

@@ -287,13 +287,14 @@ def sample_pcfg(
     require_path("directory", directory)
     place = Path(directory)
     overwrite = settings.get("overwrite")
-    refuse_occupied(place, overwrite is not None and require_switch("overwrite", overwrite), "open_pcfg")
+    may_replace = overwrite is not None and require_switch("overwrite", overwrite)
+    refuse_occupied(place, may_replace, "open_pcfg")
     if isinstance(grammar, Pcfg):
         grammar = grammar._lines()
     texts = {"trees": trees, "sentences": sentences}
     named = {"iterations": iterations, "seed": seed}
     written = [(f"the {name}", text, place / name) for name, text in texts.items()]
-    refuse_files(place, *given_as_lines({"grammar.txt": grammar, **texts}))
+    refuse_files(place, may_replace, *given_as_lines({"grammar.txt": grammar, **texts}))
     with (
         of_lines(("the grammar", grammar, place / "grammar.txt"), *written),
         _removed_if_refused(place, {"grammar.txt", *texts}),

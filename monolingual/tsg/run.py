@@ -17,7 +17,7 @@ import contextlib
 import itertools
 import operator
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,6 +78,7 @@ __all__ = ["Conduct", "resume_run", "start_run"]
 _CHOSEN = "chosen.mrg.gz"
 _RESULTS = (CHECKPOINT, TRACE, "marginals.json", GRAMMAR, _CHOSEN, "samples/*.tsg.gz")
 """What a run writes beside its record and what it learns from, as patterns of `run_directory.clear`."""
+_FILES = (*_RESULTS, *CORPUS_FILES, KNOWN, PCFG, PARAMETERS)
 
 
 class Conduct(NamedTuple):
@@ -134,15 +135,28 @@ def start_run(
     directory = Path(output)
     check_run_settings(settings, run)
     check_settings(settings)
-    refuse_occupied(output, overwrite, "tsg resume", *_RESULTS, *CORPUS_FILES, KNOWN, PCFG)
+    refuse_occupied(output, overwrite, "tsg resume", *_FILES)
     corpus, preparation = gather(sources, preparation)
-    with owned(output):
-        refuse_occupied(output, overwrite, "tsg resume", *_RESULTS, *CORPUS_FILES, KNOWN, PCFG)
+    with owned(output), _removed_unless_begun(directory):
+        refuse_occupied(output, overwrite, "tsg resume", *_FILES)
         _clear_and_write(directory, corpus, preparation)
         treebank = corpus.treebank()
         write_fragments(directory / PCFG, production_fragments(treebank))
         learner = _Run(directory, corpus, treebank, settings, preparation, run)
         return learner.compare_trees() if run.method == "2dop" else learner.sample(conduct or Conduct())
+
+
+@contextlib.contextmanager
+def _removed_unless_begun(directory: Path) -> Iterator[None]:
+    """What a run that does not come to its record has written is not in the way of the next."""
+    occupied = set(directory.iterdir())
+    try:
+        yield
+    except BaseException:
+        if not (directory / RECORD).exists():
+            kept = {path.name for path in occupied}
+            clear(directory, *(name for name in _FILES if name not in kept))
+        raise
 
 
 def _clear_and_write(directory: Path, corpus: Corpus, preparation: Preparation) -> None:

@@ -52,6 +52,7 @@ def add_parser(subparsers) -> None:
         help="align N times; the files of draw 2 are PREFIX.2.fwd and so on (default: 1)",
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.writes_beginning("--output", ".fwd", ".rev", ".gdfa")
     parser.set_defaults(run=run)
 
 

@@ -121,6 +121,7 @@ class Parser(argparse.ArgumentParser):
     def writes_beginning(self, name: str, *suffixes: str) -> None:
         """Say that files are written whose names begin with what an option says, and end with these."""
         self.written_suffixes[name] = suffixes
+        self.written = [each for each in self.written if each != name]
 
     def writes_within(self, name: str, files: str) -> None:
         """Say that an option may name a directory, and that files are written there with names of a form.

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from scfg_sampler.core.chains.checkpoint import sweeps_kept
-from scfg_sampler.core.chains.occupied import refuse_occupied
+from scfg_sampler.core.chains.occupied import refuse_loss, refuse_occupied
 from scfg_sampler.core.chains.owner import LOCK, owned
 from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
@@ -133,6 +133,7 @@ def start_chains(
     if settings.types > 1:
         raise SettingsError(f"--types {settings.types} has no --chains {run.chains}; leave one of them out")
     refuse_occupied(output, overwrite, "scfg-sampler resume", *RESULTS)
+    refuse_loss(output, files.by_name().values(), *RESULTS)
     record = new_record(files, settings, run._replace(chains=1, threads=1))
     record |= {"chains": run.chains, "threads": run.threads}
     with owned(output):

@@ -278,6 +278,7 @@ def prune_table(
         A setting is out of range.
     """
     table = read_rule_table(path)
+    _require_rules(table, path)
     pruned = pruned_table(table, path, prune=prune, keep=keep)
     write_rule_table(pruned, output)
     return table.num_rules, pruned.num_rules
@@ -293,9 +294,12 @@ def pruned_table(
     if table.labels is not None:
         found = "has nonterminals other than X, of which pruning does not know what fits together"
         raise InputError(path, None, found, "Take the best of its rules, or only those that a text can use")
-    _require_counts(table, path)
-    _require_feature(table, path, "LogForward")
     fields = [f"{option}:{value}" for option, value in (("prune", prune), ("keep", keep)) if value]
+    if not fields or not table.num_rules:
+        return table._replace(signature="|".join([table.signature, *fields]))
+    _require_counts(table, path)
+    if prune is not None:
+        _require_feature(table, path, "LogForward")
     # Counts as text has them, so that a table in memory keeps the rules that its file would.
     counts = exp_each(table.features[:, table.feature_names.index("LogCount")].astype(np.float64))
     written = table._replace(count=counts)
@@ -337,9 +341,13 @@ def _weighted(text: str) -> tuple[str, float]:
     return name, weight
 
 
-def _require_counts(table: RuleTable, path: PathLike) -> None:
+def _require_rules(table: RuleTable, path: PathLike) -> None:
     if not table.num_rules:
         raise InputError(path, None, "has no rules", "Is it the table that was meant?")
+
+
+def _require_counts(table: RuleTable, path: PathLike) -> None:
+    _require_rules(table, path)
     _require_feature(table, path, "LogCount")
     require_counts(table.count, path)
 

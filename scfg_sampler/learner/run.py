@@ -30,7 +30,7 @@ import numpy as np
 from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, Place, Stopwatch, begin, drive, restore
-from scfg_sampler.core.chains.occupied import CHAINS, clear, refuse_occupied
+from scfg_sampler.core.chains.occupied import CHAINS, clear, refuse_loss, refuse_occupied
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
@@ -126,6 +126,7 @@ def start_run(
     """
     check_run_settings(run)
     refuse_occupied(output, overwrite, "scfg-sampler resume", *RESULTS)
+    refuse_loss(output, files.by_name().values(), *RESULTS)
     with _executor(executor, settings, run) as tasks:
         chain = _Chain(Path(output), files, settings, run, 0, tasks)
         with owned(output):

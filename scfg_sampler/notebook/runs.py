@@ -364,7 +364,9 @@ def _sample(
         run = run._replace(burn_in=default if burn_in is None else int(burn_in))
     refuse_occupied(directory, overwrite, "scfg-sampler resume", *RESULTS)
     if corpus.files is None:
-        refuse_files(directory, *(f"corpus/{name}" for name in ("source", "target", "alignment", "labels")))
+        refuse_files(
+            directory, overwrite, *(f"corpus/{name}" for name in ("source", "target", "alignment", "labels"))
+        )
     with (
         restored_if_refused(directory, "corpus"),
         progress("sampling", run.iterations * run.chains) as advance,

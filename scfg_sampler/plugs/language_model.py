@@ -34,7 +34,7 @@ _ARPA = "A language model is an ARPA file, plain or gzipped"
 _HEADER = "Correct the header's counts, or train it again"
 _ALL = ", and all of these decoders have it"
 _BLANKS = " \t\r"
-_ROUNDED = 1e-4  # As `decoder.lm.arpa` has it.
+_ROUNDED, _LARGEST = 1e-4, 1e4  # As `decoder.lm.arpa` has them.
 _COUNT = re.compile(r"\s*ngram\s+([0-9]+)\s*=\s*([0-9]+)\s*")
 _SECTION = re.compile(r"\\([0-9]+)-grams:")
 
@@ -202,6 +202,8 @@ class _Copier:
             numbers = [_log_prob(fields[0]), *map(_backoff, fields[n + 1 :])]
         except ValueError:
             raise self._no_entry(line, n, number) from None
+        except OverflowError as error:
+            raise ArpaError(self.path, number, str(error), "It is a logarithm to base 10") from None
         return "\t".join([numbers[0], " ".join(words), *numbers[1 : 2 if n < self.order else 1]])
 
     def _no_entry(self, line: str, n: int, number: int) -> ArpaError:
@@ -210,10 +212,16 @@ class _Copier:
 
 
 def _backoff(text: str) -> str:
-    """A logarithm as our reader takes it, −99 for log 0; ValueError for no number."""
-    return "-99" if real_number(text) == -math.inf else text
+    """A logarithm as our reader takes it, −99 for log 0; ValueError for no number, OverflowError for none."""
+    value = real_number(text)
+    if math.isnan(value) or value > _LARGEST or -math.inf < value < -_LARGEST:
+        raise OverflowError(f"back-off {text}")
+    return "-99" if value == -math.inf else text
 
 
 def _log_prob(text: str) -> str:
     """Likewise, and no more than 0, where it was rounded beyond."""
-    return "0" if 0 < real_number(text) <= _ROUNDED else _backoff(text)
+    value = real_number(text)
+    if math.isnan(value) or value > _ROUNDED:
+        raise OverflowError(f"log probability {text}")
+    return "0" if value > 0 else _backoff(text)

@@ -222,9 +222,12 @@ def as_written(table: RuleTable) -> RuleTable:
     Counts stay as they are, though text has but their logarithms; ids of words, too. For tables without
     sparse features.
     """
-    rounded, place = np.unique(table.features, return_inverse=True)
-    rounded = np.array([float(f"{value:.7g}") for value in rounded.tolist()], np.float32)
-    features = rounded[place].reshape(table.features.shape)
+    features = np.empty_like(table.features)
+    for column in range(features.shape[1]):
+        values, place = np.unique(table.features[:, column], return_inverse=True)
+        features[:, column] = np.array([float(f"{value:.7g}") for value in values.tolist()], np.float32)[
+            place
+        ]
     return select_rows(table._replace(features=features), native_order(table))
 
 

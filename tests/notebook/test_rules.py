@@ -7,6 +7,7 @@ import pytest
 
 import scfg_sampler
 from scfg_sampler.cli import main
+from scfg_sampler.errors import InputError
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +112,21 @@ def test_parts_of_a_table_do_not_say_that_they_are_all_of_it(corpus, tmp_path):
     assert rules[::-1].table.signature == rules.best(size).table.signature == made
     (tmp_path / "table").write_text("[X] ||| a ||| b ||| F=1\n" * 2)
     assert scfg_sampler.read_rules(tmp_path / "table")[:1].table.signature == "part:1-of-2"
+
+
+def test_pruning_asks_for_no_more_than_it_uses(corpus, tmp_path):
+    none = scfg_sampler.extract_rules(corpus).find("no such word")
+    assert [len(none.prune("count:2")), len(none.prune(keep=3)), len(none.prune())] == [0, 0, 0]
+    (tmp_path / "table").write_text("[X] ||| a ||| b ||| LogCount=0\n[X] ||| c ||| d ||| LogCount=1\n")
+    counted = scfg_sampler.read_rules(tmp_path / "table")
+    assert [rule.source for rule in counted.prune(keep=1)] == [("c",)]
+    options = ["--keep", "1", "--output", str(tmp_path / "kept"), "--quiet"]
+    assert main(["prune", str(tmp_path / "table"), *options]) == 0
+    assert len(scfg_sampler.read_rules(tmp_path / "kept")) == 1
+    with pytest.raises(InputError, match="has no feature LogForward"):
+        counted.prune("redundancy")
+    (tmp_path / "table").write_text("[X] ||| a ||| b ||| LogForward=0\n")
+    uncounted = scfg_sampler.read_rules(tmp_path / "table")
+    assert len(uncounted.prune()) == 1
+    with pytest.raises(InputError, match="has no feature LogCount"):
+        uncounted.prune(keep=1)

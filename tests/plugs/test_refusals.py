@@ -75,6 +75,10 @@ def test_counts_that_are_none_are_refused(folder, rng, capsys, name):
             "lm.arpa:4: '2-grams=2' where 'ngram N=COUNT' should be",
         ),
         (ARPA.encode().replace(b"-0.2\t", b"-O.2\t"), "lm.arpa:16: '-O.2\\t<s> the' where a number, 2 words"),
+        (ARPA.encode().replace(b"-1.1\t'", b"0.5\t'"), "lm.arpa:12: log probability 0.5. It is a logarithm"),
+        (ARPA.encode().replace(b"-1.1\t'", b"nan\t'"), "lm.arpa:12: log probability nan. It is a logarithm"),
+        (ARPA.encode().replace(b"-0.25", b"inf"), "lm.arpa:10: back-off inf. It is a logarithm to base 10"),
+        (ARPA.encode().replace(b"-0.25", b"-1e5"), "lm.arpa:10: back-off -1e5. It is a logarithm to base"),
         (
             ARPA.encode().replace(b"2=2", b"2=3"),
             "lm.arpa:19: 2 2-grams where the header promises 3. Correct the header",

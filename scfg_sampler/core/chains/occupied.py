@@ -7,16 +7,17 @@ are, such as the text that is to be learnt from. They belong to no run, and stay
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from scfg_sampler.core.chains.run_directory import RECORD, is_chain
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
 
-__all__ = ["CHAINS", "clear", "refuse_files", "refuse_occupied", "restored_if_refused"]
+__all__ = ["CHAINS", "clear", "refuse_files", "refuse_loss", "refuse_occupied", "restored_if_refused"]
 
 CHAINS = "chain-[0-9]*"
 """The pattern of `clear` for the directories of all chains."""
@@ -71,28 +72,48 @@ def refuse_occupied(directory: PathLike, overwrite: bool, resume: str, *patterns
         raise InputError(path, None, "is in the way of a run, and belongs to none", hint)
 
 
-def refuse_files(directory: PathLike, *names: str) -> None:
+def refuse_files(directory: PathLike, overwrite: bool, *names: str) -> None:
     """Raise InputError if there are files that a run has not written, as there is none, and would replace.
 
     Parameters
     ----------
     directory : path
         Need not exist.
+    overwrite : bool
+        Whether it may.
     names : str
         Of files within it.
     """
     place = Path(directory)
-    for path in [] if (place / RECORD).exists() else _matching(place, names):
-        raise InputError(
-            path, None, "would be written over, and belongs to no run", "Name another directory, or move it"
-        )
+    for path in [] if overwrite or (place / RECORD).exists() else _matching(place, names):
+        hint = "Name another directory, or give --overwrite, which replaces it"
+        raise InputError(path, None, "would be written over, and belongs to no run", hint)
+
+
+def refuse_loss(directory: PathLike, files: Iterable[PathLike], *patterns: str) -> None:
+    """Raise InputError if what a run learns from would be removed for it, whether it may replace or not.
+
+    Parameters
+    ----------
+    directory : path
+        Need not exist.
+    files : iterable of paths
+    patterns : str
+        As in `clear`.
+    """
+    removed = {Path(os.path.realpath(path)) for path in _matching(Path(directory), patterns)}
+    for path in files:
+        place = Path(os.path.realpath(path))
+        if not removed.isdisjoint((place, *place.parents)):
+            hint = "Name another directory"
+            raise InputError(path, None, f"is learnt from, and would be lost by a run in {directory}", hint)
 
 
 @contextlib.contextmanager
 def restored_if_refused(directory: PathLike, *names: str) -> Iterator[None]:
     """Within, files may be written that a new run is to read; the older ones come back if it does not begin.
 
-    A run has begun when the record of the older one is no longer what it was.
+    A run has begun when there is a record, and not that of an older one.
 
     Parameters
     ----------
@@ -109,7 +130,7 @@ def restored_if_refused(directory: PathLike, *names: str) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            if record is not None and _content(place / RECORD) == record:
+            if _content(place / RECORD) == record:
                 for name in names:
                     _remove(place / name)
                 _copy(kept, place, names)
