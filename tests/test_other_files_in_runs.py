@@ -126,6 +126,9 @@ def test_a_corpus_is_kept_in_no_place_of_other_files(tmp_path):
     assert content(tmp_path / "run" / "corpus") == {name: text.encode() for name, text in CORPUS.items()}
     assert len(scfg_sampler.sample(corpus, tmp_path / "run", iterations=3).corpus) == 2
     assert len(scfg_sampler.sample(corpus[:1], tmp_path / "run", iterations=3, overwrite=True).corpus) == 1
+    files(tmp_path / "other" / "corpus", CORPUS)
+    made = scfg_sampler.make_corpus([("a b", "A B", "0-0 1-1")])
+    assert len(scfg_sampler.sample(made, tmp_path / "other", iterations=3, overwrite=True).corpus) == 1
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SettingsError])
