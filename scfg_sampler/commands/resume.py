@@ -17,7 +17,9 @@ def add_parser(subparsers) -> None:
     parser = subparsers.add_parser(
         "resume",
         help="continue a run from its checkpoint",
-        description="Continue a run from its checkpoint, as if it had never stopped: bit for bit.",
+        description="Continue a run from its checkpoint, as if it had never stopped: bit for bit. With more "
+        "iterations, burn-in and annealing stay as the run began, whose defaults are shares of its "
+        "iterations.",
         epilog="example:\n  scfg-sampler resume run --iterations 200",
     )
     parser.add_argument("directory", metavar="RUN", help="run directory")

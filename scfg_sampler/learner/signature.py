@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.learner.settings import LearnerSettings, RunSettings
 
@@ -79,6 +81,9 @@ def grammar_fields(record: dict, origin: str) -> list[tuple[str, object]]:
         fields.append(("max_length", settings["max_length"]))
     if record.get("chains", 1) > 1:
         fields.append(("chains", record["chains"]))
+    # Their names alone, so that a table does not depend on where they lie.
+    for name, path in record["corpus"]["files"].items():
+        fields.append(("labels_file" if name == "labels" else name, Path(path).name))
     fields += [("burn_in", run["burn_in"]), ("from", origin)]
     if origin == "average":
         names = ["average_every", "average_until"]

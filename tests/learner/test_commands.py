@@ -136,6 +136,7 @@ def test_grammar_has_the_documented_features(corpus_options, tmp_path):
             "Abstract",
             "LogPosterior",
         )
+        assert "|source:train.f|target:train.e|alignment:train.a|burn_in:" in rules.signature
         assert f"from:{origin}|filter:scope2" in rules.signature
         posterior = rules.features[:, rules.feature_names.index("LogPosterior")]
         assert (posterior < 0.0).all()

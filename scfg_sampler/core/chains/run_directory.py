@@ -143,8 +143,20 @@ def read_record(
         found = f"is not a run directory ({error.strerror}: {RECORD})"
         raise InputError(directory, None, found, f"Name a directory that '{writer}' has written") from None
     except WRONG_RECORD:
+        if (model := _model(path)) and model not in writer.split():
+            hint = f"Name a directory that '{writer}' has written"
+            raise InputError(directory, None, f"is a run of 'scfg-monolingual {model}'", hint) from None
         hint = f"Run '{writer}' again"
         raise InputError(path, None, f"is damaged, or not that of '{writer}'", hint) from None
+
+
+def _model(path: Path) -> str:
+    """The model of one language that a record is of, if it tells by its command; else nothing."""
+    try:
+        program, model, *_ = parse_json(path.read_text(encoding="utf-8"), finite=True)["command"]
+        return model if "monolingual" in program and model in ("tsg", "pcfg", "ot", "dmv") else ""
+    except (OSError, *WRONG_RECORD):
+        return ""
 
 
 def _require_told(record: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import NamedTuple
 
 import pytest
@@ -122,3 +123,27 @@ def test_settings_below_their_least_values_are_refused():
     for sweeps, is_finished in ((4, True), (5, True), (5, False)):
         with pytest.raises(SettingsError, match=f"run has {sweeps} sweeps already"):
             run_directory.require_sweeps_left("run", sweeps, 4, is_finished=is_finished)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            ["/bin/scfg-monolingual", "tsg", "train", "t"],
+            "is a run of 'scfg-monolingual tsg'. Name a directory that 'x sample'",
+        ),
+        (
+            ["/bin/scfg-monolingual", "x", "train"],
+            "is damaged, or not that of 'x sample'. Run 'x sample' again",
+        ),
+        (["/bin/scfg-sampler", "ot", "train"], "is damaged, or not that of 'x sample'"),
+        (["monolingual"], "is damaged, or not that of 'x sample'"),
+        (None, "is damaged, or not that of 'x sample'"),
+    ],
+)
+def test_a_run_of_another_model_is_told_from_a_damaged_one(tmp_path, command, said):
+    run_directory.write_json({"command": command}, tmp_path / run_directory.RECORD)
+    with pytest.raises(InputError, match=re.escape(said)):
+        run_directory.read_record(tmp_path, "x sample", restored)
+    with pytest.raises(InputError, match="is damaged"):
+        run_directory.read_record(tmp_path, "tsg train", restored)
