@@ -33,7 +33,7 @@ from decoder.system.models import (
     write_models,
     write_used_weights,
 )
-from decoder.translation.settings import SearchDefaults, check_search_settings
+from decoder.translation.settings import SearchDefaults, check_kept_settings
 from scfg_sampler.core.arguments import require_path
 from scfg_sampler.core.console import warn
 from scfg_sampler.core.directories import new_directory
@@ -111,7 +111,7 @@ def write_parser(
     SettingsError
         A setting is out of range.
     """
-    check_search_settings(settings)
+    check_kept_settings(settings)
     limits = (
         ("letters", reading.letters, 0),
         ("candidates", reading.candidates, 1),

@@ -23,7 +23,7 @@ from decoder.system.inventory import Kind, Record, read_record, write_record
 from decoder.system.models import model_files, require_compiled, write_models, write_used_weights
 from decoder.system.ranking import write_ranking
 from decoder.translation.decoder import Decoder
-from decoder.translation.settings import SearchDefaults, check_search_settings
+from decoder.translation.settings import SearchDefaults, check_kept_settings
 from scfg_sampler.core.directories import new_directory
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
@@ -66,7 +66,7 @@ def write_system(
     SettingsError
         A setting is out of range.
     """
-    check_search_settings(settings)
+    check_kept_settings(settings)
     prepared = None if preparation is None else load_preparation(preparation)
     with new_directory(output, SYSTEM, KIND.name) as folder:
         models, described = write_models(grammar, lm, weights, folder, settings, spelling)

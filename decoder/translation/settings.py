@@ -7,12 +7,19 @@ from typing import NamedTuple
 
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["LARGEST", "SEARCHES", "SearchDefaults", "check_search", "check_search_settings"]
+__all__ = [
+    "LARGEST",
+    "SEARCHES",
+    "SearchDefaults",
+    "check_kept_settings",
+    "check_search",
+    "check_search_settings",
+]
 
 SEARCHES = ("boundary", "guided", "cube")  # Ways to search; the first unless told otherwise.
 
 LARGEST = 2**31 - 1
-"""The largest number that a setting may be, as systems hold them."""
+"""The largest number that systems hold."""
 
 
 class SearchDefaults(NamedTuple):
@@ -49,8 +56,13 @@ def check_search_settings(settings: SearchDefaults) -> None:
             raise SettingsError(f"{option} is {value}; it is at least 1, or 0 for no limit")
     if not math.isfinite(settings.widen):
         raise SettingsError(f"--widen is {settings.widen}; it is finite, or 0 for all spans alike")
+    check_search(settings.search)
+
+
+def check_kept_settings(settings: SearchDefaults) -> None:
+    """`check_search_settings`, and SettingsError for numbers that systems cannot hold."""
+    check_search_settings(settings)
     for name in ("beam", "max_targets", "widen", "max_span"):
         value = getattr(settings, name)
         if value > LARGEST:
             raise SettingsError(f"--{name.replace('_', '-')} is {value}; it is at most {LARGEST}")
-    check_search(settings.search)
