@@ -265,7 +265,7 @@ def test_weights_may_be_numbers_of_numpy(rules, lm):
         (lambda rules, lm: decoder.make_system(rules, lm, beam=-1), "beam is -1; it is at least 1"),
         (lambda rules, lm: decoder.make_system(rules, lm, max_span=0), "max_span is 0; a rule covers"),
         (
-            lambda rules, lm: decoder.make_system(rules, lm, widen=1e10),
+            lambda rules, lm: decoder.bundle(rules, lm, {}, "s", widen=1e10),
             "widen is 10000000000.0; it is at most",
         ),
         # Before anything is written, or found to be no weights.
