@@ -123,8 +123,9 @@ def start_run(
 
 def _refuse_occupied(output: PathLike, overwrite: bool) -> None:
     """Raise InputError if the directory holds a run, or a grammar, that may not be replaced."""
-    refuse_occupied(output, overwrite, "ot resume", *_RESULTS, _TABLEAUX)
+    refuse_occupied(output, overwrite, "ot resume")
     refuse_grammar(output, overwrite)
+    refuse_occupied(output, overwrite, "ot resume", *_RESULTS, _TABLEAUX)
 
 
 def resume_run(
