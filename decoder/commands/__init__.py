@@ -109,7 +109,7 @@ def add_search_options(
         "a decoder (default: as the tables, if all are of one other decoder)",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="sentences at a time (default: all cores)")
-    add_elsewhere(parser)
+    add_elsewhere(parser, any_shards=True)
 
 
 def add_search_settings(

@@ -52,7 +52,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--threads", metavar="N", type=int, default=1, help="parts sorted at a time, of what exceeds --memory"
     )
-    add_elsewhere(parser)
+    add_elsewhere(parser, any_shards=True)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
     parser.set_defaults(run=run)
 

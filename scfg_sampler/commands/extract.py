@@ -40,7 +40,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--temporary", metavar="DIR", help="where to put files while it works, if not the system's place"
     )
-    add_elsewhere(parser)
+    add_elsewhere(parser, any_shards=True)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.writes_beginning("--lexical", ".f2e", ".e2f")
     parser.set_defaults(run=run)

@@ -36,7 +36,7 @@ def add_parser(subparsers) -> None:
         "--max-targets", metavar="N", type=int, help="the N most probable targets per source side"
     )
     parser.add_argument("--threads", metavar="N", type=int, default=1, help="parts matched at a time")
-    add_elsewhere(parser)
+    add_elsewhere(parser, any_shards=True)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.writes_within("--per-sentence", r"grammar\.[0-9]+\.gz|grammar\.json|input\.sgm")
     parser.set_defaults(run=run)

@@ -15,8 +15,25 @@ if TYPE_CHECKING:
 __all__ = ["add_elsewhere", "check_elsewhere", "elsewhere"]
 
 
-def add_elsewhere(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
-    """Add the options that name other processes to do tasks."""
+def add_elsewhere(
+    group: argparse._ArgumentGroup | argparse.ArgumentParser, *, any_shards: bool = False
+) -> None:
+    """Add the options that name other processes to do tasks.
+
+    Parameters
+    ----------
+    group : argparse group or parser
+    any_shards : bool
+        Add `--shards`, too, to a command whose results no division changes, so that what is right for a
+        command that samples can be said to it as well.
+    """
+    if any_shards:
+        group.add_argument(
+            "--shards",
+            metavar="P",
+            type=int,
+            help="may be given as to the sampler, but nothing here depends on how the work is divided",
+        )
     group.add_argument(
         "--workers", metavar="N", type=int, help="do the work in so many processes, through Dask"
     )
@@ -36,8 +53,9 @@ def check_elsewhere(options: argparse.Namespace) -> None:
     """
     if options.workers is not None and options.scheduler is not None:
         raise SettingsError("--workers and --scheduler name two places to do the work; leave one of them out")
-    if options.workers is not None:
-        require_number("workers", options.workers)
+    for name in ("workers", "shards"):
+        if (number := vars(options).get(name)) is not None:
+            require_number(name, number)
 
 
 def elsewhere(options: argparse.Namespace) -> contextlib.AbstractContextManager[Executor | None]:
@@ -52,9 +70,9 @@ def elsewhere(options: argparse.Namespace) -> contextlib.AbstractContextManager[
     SettingsError
         As `check_elsewhere`; or Dask is not installed, or there is no such scheduler.
     """
+    check_elsewhere(options)
     if options.workers is None and options.scheduler is None:
         return contextlib.nullcontext()
-    check_elsewhere(options)
     from scfg_sampler.core.cluster import dask_executor
 
     return dask_executor(options.workers, options.scheduler)
