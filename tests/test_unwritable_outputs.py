@@ -164,6 +164,59 @@ def test_what_is_read_is_not_written_over(program, command, kept, reader, tmp_pa
     assert (tmp_path / kept).read_text() == "as it was\n"
 
 
+@pytest.mark.parametrize(
+    ("program", "command", "kept", "reader"),
+    [
+        (decoder.cli.main, "join-lists Ours=a.list Hiero=b --output ./a.list", "a.list", "NAME=LIST"),
+        (scfg_sampler.cli.main, "grammar run --add add.gz:0.5 --output add.gz", "add.gz", "--add"),
+        (scfg_sampler.cli.main, "grammar run --add a:b.gz --output a:b.gz", "a:b.gz", "--add"),
+        (scfg_sampler.cli.main, "report run --scores ours=s.json --output s.json", "s.json", "--scores"),
+        (monolingual.cli.main, "dmv report m --trace a=t.tsv --output t.tsv", "t.tsv", "--trace"),
+        (scfg_sampler.cli.main, "align --source x.gdfa --target e --output x", "x.gdfa", "--source"),
+        (
+            scfg_sampler.cli.main,
+            "align --source f --target x.union --symmetrise union --output x",
+            "x.union",
+            "--target",
+        ),
+        (
+            scfg_sampler.cli.main,
+            "align --source x.2.fwd --target e --draws 2 --output x",
+            "x.2.fwd",
+            "--source",
+        ),
+    ],
+)
+def test_what_is_read_by_a_part_of_a_value_is_not_written_over(
+    program, command, kept, reader, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / kept).write_text("as it was\n")
+    with pytest.raises(SystemExit, match="2"):
+        program(command.split())
+    assert f", which {reader} reads, and would be lost; name another file. Try" in capsys.readouterr().err
+    assert (tmp_path / kept).read_text() == "as it was\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [
+        (decoder.cli.main, "join-lists there=a.list b=b.list --output there"),
+        (scfg_sampler.cli.main, "grammar run --add add.gz:5 --output there"),
+        (scfg_sampler.cli.main, "align --source there --target e --draws 2 --output there"),
+        (scfg_sampler.cli.main, "align --source there.gdfa --target e --symmetrise union --output there"),
+    ],
+)
+def test_what_is_a_part_of_a_value_and_no_file_that_is_read_may_be_written_over(
+    program, command, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("there", "there.gdfa"):
+        (tmp_path / name).write_text("as it was\n")
+    assert program(command.split()) == 2  # The next thing that is missing.
+    assert "would be lost" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("there", [True, False])
 @pytest.mark.parametrize(
     ("names", "other"), [("--derivations ./o", "--output"), ("--hypergraph o", "--output")]

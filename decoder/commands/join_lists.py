@@ -39,6 +39,7 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--output", default="-", metavar="FILE", help="where the list goes")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.reads("lists", lambda text: [text.partition("=")[2]])
     parser.set_defaults(run=run)
 
 

@@ -31,7 +31,8 @@ def check_scale(scale: float) -> float:
 
 def posteriors(scores: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Probabilities proportional to exp(scale · score), float64 (K,), sum 1."""
-    values = exp_each(scale * (scores - scores.max()))
+    with np.errstate(over="ignore"):  # Beyond all numbers is −∞, and e to that is 0.
+        values = exp_each(scale * (scores - scores.max()))
     return values / values.sum()
 
 

@@ -30,6 +30,7 @@ and without guidance, too (`decoder.tuning.decoding`); with half the beam, which
 METHODS = ("mira", "pro")
 METRICS = ("bleu", "chrf", "exact")
 _LARGEST_BETA = 1000.0
+_MOST = 10_000_000  # Pairs, or passes: of more, none would come to its end.
 
 
 class TuneSettings(NamedTuple):
@@ -84,6 +85,9 @@ def check_settings(settings: TuneSettings) -> None:
         value = getattr(settings, name)
         if value < least:
             raise SettingsError(f"--{name.replace('_', '-')} is {value}; it is at least {least}")
+    for name in ("candidates", "passes"):
+        if getattr(settings, name) > _MOST:
+            raise SettingsError(f"--{name} is {getattr(settings, name)}; it is at most {_MOST}")
     if settings.method not in METHODS:
         raise SettingsError(f"--method is {settings.method}; choose from {', '.join(METHODS)}")
     if settings.metric not in METRICS:

@@ -350,6 +350,7 @@ def _joined(lists: _Lists, new: _Lists) -> _Lists:
 def _sample_pairs(rng, start, features, scores, candidates, kept, threshold):
     """Of the pairs that are used: the better's features minus the worse's, float64 (P, F); int64 (P, 2)."""
     num_sentences = len(start) - 1
+    kept = min(kept, candidates)
     pairs = np.empty((num_sentences * kept, features.shape[1]))
     rows = np.empty((num_sentences * kept, 2), np.int64)
     better, worse = np.empty(candidates, np.int64), np.empty(candidates, np.int64)

@@ -52,7 +52,7 @@ def add_parser(subparsers) -> None:
         help="align N times; the files of draw 2 are PREFIX.2.fwd and so on (default: 1)",
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.writes_beginning("--output", ".fwd", ".rev", ".gdfa")
+    parser.writes_beginning("--output", _suffixes)
     parser.set_defaults(run=run)
 
 
@@ -108,6 +108,15 @@ def _what_is_there(options: argparse.Namespace, done: int) -> str:
     names = ", ".join(f"{name}.{ending}" for name in prefixes(options.output, done))
     found = f"{counted(done, 'draw')} of {options.draws} can be used: {names}"
     return f"{found}; the same command again makes all anew"
+
+
+def _suffixes(options: argparse.Namespace) -> list[str]:
+    """What follows PREFIX in the names of all files."""
+    from scfg_sampler.core.limits import MOST
+    from scfg_sampler.corpus.word_alignment import prefixes
+
+    draws = prefixes("", min(options.draws, MOST))
+    return [f"{draw}.{ending}" for draw in draws for ending in _endings(options)]
 
 
 def _endings(options: argparse.Namespace) -> tuple[str, str, str]:

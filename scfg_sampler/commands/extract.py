@@ -42,7 +42,7 @@ def add_parser(subparsers) -> None:
     )
     add_elsewhere(parser, any_shards=True)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.writes_beginning("--lexical", ".f2e", ".e2f")
+    parser.writes_beginning("--lexical", (".f2e", ".e2f"))
     parser.set_defaults(run=run)
 
 

@@ -73,6 +73,7 @@ def add_parser(subparsers) -> None:
     )
     add_pruning(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.reads("more", lambda text: [text, text.rpartition(":")[0] or text])
     parser.set_defaults(run=run)
 
 

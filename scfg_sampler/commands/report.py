@@ -55,6 +55,7 @@ def add_parser(subparsers) -> None:
     }
     for option, text in texts.items():
         group.add_argument(option, metavar="FILE", nargs="+", action="extend", help=text)
+        parser.reads(option.removeprefix("--"), lambda text: [text, text.partition("=")[2] or text])
     group.add_argument("--source", metavar="FILE", help="the test set")
     group.add_argument(
         "--references",

@@ -58,14 +58,6 @@ def _called(action: argparse.Action) -> str:
     return (action.option_strings or [str(action.metavar)])[0]
 
 
-def _paths(options: argparse.Namespace, action: argparse.Action) -> list[str]:
-    """What may be names of files that are read among the values of an option: of pairs, the first ones."""
-    value = getattr(options, action.dest, None)
-    found = [getattr(each, "path", each) for each in (value if isinstance(value, list) else [value])]
-    read = (each[0] if isinstance(each, list) else each for each in found)
-    return [path for path in read if isinstance(path, str)]
-
-
 def _is_within(path: str, directory: str, files: re.Pattern[str]) -> bool:
     """Whether a file, or what it is a link to, lies in a directory and is called there as some are."""
     place = os.path.realpath(directory) + os.sep
@@ -101,8 +93,10 @@ class Parser(argparse.ArgumentParser):
         """Names that options have beside those of the help."""
         self.written = ["--output"]
         """Options that name a file which is written, or pairs of one that is read and one that is written."""
-        self.written_suffixes: dict[str, tuple[str, ...]] = {}
+        self.written_suffixes: dict[str, Callable[[argparse.Namespace], Sequence[str]]] = {}
         """Options that name what files which are written begin with, and how these go on."""
+        self.files_named: dict[str, Callable[[str], Sequence[str]]] = {}
+        """Where values hold the name of a file and more: what may be that name, by an option's `dest`."""
         self.written_within: dict[str, re.Pattern[str]] = {}
         """Options that name a directory in which files are written, with what these are called."""
 
@@ -118,10 +112,20 @@ class Parser(argparse.ArgumentParser):
         """Say that options name files which are written, as `--output` always does."""
         self.written += names
 
-    def writes_beginning(self, name: str, *suffixes: str) -> None:
-        """Say that files are written whose names begin with what an option says, and end with these."""
-        self.written_suffixes[name] = suffixes
+    def writes_beginning(
+        self, name: str, suffixes: Sequence[str] | Callable[[argparse.Namespace], Sequence[str]]
+    ) -> None:
+        """Say that files are written whose names begin with what an option says, and end with these.
+
+        name : of the option
+        suffixes : or what they are by all options
+        """
+        self.written_suffixes[name] = suffixes if callable(suffixes) else lambda options: suffixes
         self.written = [each for each in self.written if each != name]
+
+    def reads(self, dest: str, named: Callable[[str], Sequence[str]]) -> None:
+        """Say that the values of an option are no mere names of files: `named` says which it may be."""
+        self.files_named[dest] = named
 
     def writes_within(self, name: str, files: str) -> None:
         """Say that an option may name a directory, and that files are written there with names of a form.
@@ -163,7 +167,17 @@ class Parser(argparse.ArgumentParser):
                 if isinstance(each, list):
                     yield name, each[1], each[0]
                 elif isinstance(each, str):
-                    yield from ((name, each + end, None) for end in self.written_suffixes.get(name, ("",)))
+                    of_options = self.written_suffixes.get(name)
+                    ends = of_options(options) if of_options else ("",)
+                    yield from ((name, each + end, None) for end in ends)
+
+    def _paths(self, options: argparse.Namespace, action: argparse.Action) -> list[str]:
+        """What may be names of files that are read among an option's values: of pairs, the first ones."""
+        value = getattr(options, action.dest, None)
+        found = [getattr(each, "path", each) for each in (value if isinstance(value, list) else [value])]
+        read = (each[0] if isinstance(each, list) else each for each in found)
+        named = self.files_named.get(action.dest, lambda text: [text])
+        return [path for text in read if isinstance(text, str) for path in named(text)]
 
     def _collision_within(self, options: argparse.Namespace) -> str:
         """As `collision`, of the files in directories that options name."""
@@ -172,7 +186,7 @@ class Parser(argparse.ArgumentParser):
             directory = getattr(options, own.dest, None) or ""
             others = [action for action in self._actions if action is not own and not action.choices]
             for action in others if directory else []:
-                for path in _paths(options, action):
+                for path in self._paths(options, action):
                     if not _is_within(path, directory, files):
                         continue
                     told = f"{_called(action)} is {path}, which {name} writes"
@@ -194,7 +208,7 @@ class Parser(argparse.ArgumentParser):
             is_input = action.dest not in others and not action.choices
             if not is_input or (action in written and action.nargs is None):
                 continue
-            if any(is_lost(path, output) for path in _paths(options, action) if path != own):
+            if any(is_lost(path, output) for path in self._paths(options, action) if path != own):
                 return _called(action)
         return ""
 

@@ -228,6 +228,7 @@ def _counted(path: Path, settings: GrammarSettings) -> RuleTable:
     others = _added(settings)
     tables = [table, *(read_rule_table(each) for each, _ in others)]
     for (each, _), other in zip(others, tables[1:], strict=True):
+        _require_rules(other, each)
         _require_counts(other, each)
     return mix_tables(tables, [1.0, *(weight for _, weight in others)], table.signature)
 
@@ -294,9 +295,10 @@ def pruned_table(
     if table.labels is not None:
         found = "has nonterminals other than X, of which pruning does not know what fits together"
         raise InputError(path, None, found, "Take the best of its rules, or only those that a text can use")
-    fields = [f"{option}:{value}" for option, value in (("prune", prune), ("keep", keep)) if value]
-    if not fields or not table.num_rules:
-        return table._replace(signature="|".join([table.signature, *fields]))
+    given = (("prune", prune), ("keep", keep))  # Empty ones, too, which are no settings.
+    fields = [f"{option}:{value}" for option, value in given if value is not None]
+    if not fields:
+        return table
     _require_counts(table, path)
     if prune is not None:
         _require_feature(table, path, "LogForward")
@@ -347,7 +349,6 @@ def _require_rules(table: RuleTable, path: PathLike) -> None:
 
 
 def _require_counts(table: RuleTable, path: PathLike) -> None:
-    _require_rules(table, path)
     _require_feature(table, path, "LogCount")
     require_counts(table.count, path)
 

@@ -164,7 +164,7 @@ class Rules(Sequence[Rule]):
         ArgumentError
             One of them is none of these.
         InputError
-            There are no rules, they have no feature LogCount or LogForward, or labels other than X.
+            The rules have no feature LogCount or LogForward, or labels other than X.
         """
         if how is not None:
             require_type("how", how, str, "a string such as 'count:2'")

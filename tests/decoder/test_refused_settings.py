@@ -30,6 +30,7 @@ def test_tuning_that_cannot_be_is_refused_before_anything_is_read(tmp_path, caps
     [
         ("--seed", "-1", "--seed is -1; it must be at least 0"),
         ("--l2", "-1", "--l2 is -1.0; it is at least 0, and finite"),
+        ("--candidates", "10000001", "--candidates is 10000001; it is at most 10000000"),
     ],
 )
 def test_numbers_that_no_tuning_can_have_are_refused_in_one_line(option, value, told, tmp_path, capsys):
@@ -89,6 +90,28 @@ def test_rounds_are_not_kept_beside_standard_output(tmp_path, monkeypatch, capsy
     told = "scfg-decoder: --output is -, but rounds are kept beside the weights; name a file for them\n"
     assert capsys.readouterr().err == told
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("output", ["there", "there/", "new/"])
+def test_weights_are_not_written_to_a_directory_when_all_is_done(output, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    command = [
+        "tune",
+        "--grammar",
+        "g",
+        "--lm",
+        "l",
+        "--source",
+        "s",
+        "--references",
+        "r",
+        "--output",
+        output,
+    ]
+    assert main(command) == 2
+    assert capsys.readouterr().err == f"scfg-decoder: {output}: is a directory. Name a file for the weights\n"
+    assert [each.name for each in tmp_path.rglob("*")] == ["there"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 import scfg_sampler
 from scfg_sampler.cli import main
+from scfg_sampler.core.arguments import ArgumentError
 from scfg_sampler.errors import InputError
 
 
@@ -117,6 +118,10 @@ def test_parts_of_a_table_do_not_say_that_they_are_all_of_it(corpus, tmp_path):
 def test_pruning_asks_for_no_more_than_it_uses(corpus, tmp_path):
     none = scfg_sampler.extract_rules(corpus).find("no such word")
     assert [len(none.prune("count:2")), len(none.prune(keep=3)), len(none.prune())] == [0, 0, 0]
+    for rules in (none, scfg_sampler.extract_rules(corpus)):
+        for asked in ({"how": ""}, {"keep": ""}, {"how": "luck"}, {"keep": 0}, {"how": "", "keep": "1"}):
+            with pytest.raises(ArgumentError):
+                rules.prune(**asked)
     (tmp_path / "table").write_text("[X] ||| a ||| b ||| LogCount=0\n[X] ||| c ||| d ||| LogCount=1\n")
     counted = scfg_sampler.read_rules(tmp_path / "table")
     assert [rule.source for rule in counted.prune(keep=1)] == [("c",)]

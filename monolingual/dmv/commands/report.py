@@ -53,6 +53,7 @@ def add_parser(subparsers) -> None:
         default=[],
         help="head whose covariances are shown; may be repeated (default: the strongest two)",
     )
+    parser.reads("trace", lambda text: [text.rpartition("=")[2]])
     parser.set_defaults(run=run)
 
 

@@ -27,7 +27,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--output", metavar="PREFIX", required=True, help="beginning of the files' names")
     parser.add_argument("--max-length", metavar="N", type=int, default=10, help="leave out longer sentences")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.writes_beginning("--output", ".grammar", ".sentences", ".gold")
+    parser.writes_beginning("--output", (".grammar", ".sentences", ".gold"))
     parser.set_defaults(run=run)
 
 

@@ -29,6 +29,8 @@ def test_expected_bleu_is_that_of_sacrebleu(rng):
 def test_posteriors_are_scaled_exponentials():
     np.testing.assert_allclose(posteriors(np.log([2.0, 1.0, 1.0])), [0.5, 0.25, 0.25])
     np.testing.assert_allclose(posteriors(np.array([-1000.0, -1001.0]), 1e-9), [0.5, 0.5])
+    with np.errstate(all="raise"):
+        np.testing.assert_array_equal(posteriors(np.array([-30.0, -10.0]), 1e308), [0.0, 1.0])
 
 
 def test_the_majority_wins_over_the_single_best():

@@ -189,6 +189,8 @@ def test_pairs_are_the_widest_of_those_drawn_and_never_below_the_threshold():
     assert len(pairs) == 150
     np.testing.assert_allclose(pairs, np.repeat([[0.8, -0.8]], 150, axis=0))
     few, _ = tuning._sample_pairs(np.random.default_rng(1), start, features, scores, 40, 300, 0.05)
+    many, _ = tuning._sample_pairs(np.random.default_rng(1), start, features, scores, 40, 10**12, 0.05)
+    np.testing.assert_array_equal(many, few)  # Room is made for no more than are drawn.
     gaps = few[:, 0]
     assert (np.diff(gaps) <= 1e-12).all()
     assert gaps.min() >= 0.05
