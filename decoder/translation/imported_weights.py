@@ -38,13 +38,17 @@ from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
+from scfg_sampler.formats import COPY_OWNER
 
 __all__ = ["Imported", "import_weights"]
 
 _LN10 = math.log(10.0)
 _WORD = -1.0 / _LN10  # The word penalty of cdec and Joshua.
 _UNKNOWN = -100.0  # The penalty of Joshua and Moses for a copied word.
-_OWNER = re.compile(r"\s*tm\s*=.*?\s-owner\s+(\S+)")  # Of a table of Joshua's.
+# A table of Joshua's, and what it is called; before version 6, it was `tm = TYPE OWNER MAXSPAN PATH`.
+_TABLE = re.compile(r"\s*tm\s*=(?:.*?\s-owner\s+(\S+)|\s*\S+\s+([^-\s]\S*)\s)")
+_NO_TABLES = ("glue", COPY_OWNER)  # Of rules that our decoder does without.
+_MODEL = re.compile(r"\s*(?:feature[-_]function\s*=\s*\S*LanguageModel\b|lm\s*=)", re.IGNORECASE)
 _MOSES_SCORES = ("LogBackward", "LexBackward", "LogForward", "LexForward")
 _ALWAYS = ("LanguageModel", "TargetWords", "Abstract", "Glue", "PassThrough")
 
@@ -119,7 +123,7 @@ def import_weights(path: PathLike, decoder: str) -> Imported:
 
 
 def _cdec(path: PathLike) -> Imported:
-    weights = dict.fromkeys(_ALWAYS, 0.0)
+    weights = dict.fromkeys((*_ALWAYS, "LogCount"), 0.0)
     warnings: list[str] = []
     for line, name, values in _pairs(path, enumerate(read_lines(path), start=1)):
         value = _one(path, line, name, values)
@@ -140,7 +144,7 @@ def _cdec(path: PathLike) -> Imported:
 
 
 def _joshua(path: PathLike) -> Imported:
-    weights = dict.fromkeys(_ALWAYS, 0.0)
+    weights = dict.fromkeys((*_ALWAYS, "LogCount"), 0.0)
     warnings: list[str] = []
     word = glue = 0.0
     texts = list(read_lines(path))
@@ -149,9 +153,9 @@ def _joshua(path: PathLike) -> Imported:
         for line, text in enumerate(texts, start=1)
         if "=" not in text and not text.lstrip().startswith("#")
     )
-    owners = (match and match[1] for match in map(_OWNER.match, texts))
-    prefixes = _prefixes(owner for owner in owners if owner not in (None, "glue"))
-    models = sum(bool(re.match(r"\s*feature[-_]function\s*=\s*\S*LanguageModel\b", text)) for text in texts)
+    owners = (match[1] or match[2] for match in map(_TABLE.match, texts) if match)
+    prefixes = _prefixes(owner for owner in owners if owner not in _NO_TABLES)
+    models = sum(bool(_MODEL.match(text)) for text in texts)
     for line, name, values in _pairs(path, lines):
         value = _one(path, line, name, values)
         dense = re.fullmatch(r"tm_(\S+)_([0-9]{1,9})", name)
@@ -166,6 +170,8 @@ def _joshua(path: PathLike) -> Imported:
                 _add(weights, feature_of(number), value / _LN10)
             elif number < models and name == f"lm_{number}_oov":
                 _add(weights, unknown_feature_of(number), value)
+            elif value:
+                warnings.append(f"{name} is left out: no language model in the file has it")
         elif dense and dense[1] != "glue":
             prefix = prefixes.setdefault(dense[1], f"{dense[1]}." if prefixes else "")
             _add(weights, f"{prefix}PhraseModel_{dense[2]}", -value)
@@ -175,9 +181,7 @@ def _joshua(path: PathLike) -> Imported:
             ours, factor = _JOSHUA.get(name, (name, 1.0))
             glue = value if name == "tm_glue_0" else glue
             _add(weights, ours, factor * value)
-    if "rarity" in weights:
-        _add(weights, "LogCount", 0.0)
-    warnings += _of_further_tables(weights, prefixes)
+    warnings += _of_further_tables(weights, prefixes, "LogCount")
     return Imported(weights, warnings, glue + 2.0 * word)
 
 

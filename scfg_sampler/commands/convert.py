@@ -122,7 +122,7 @@ def _convert_table(options: argparse.Namespace) -> None:
     if options.glue:
         own = start_symbol(options.to)
         start = start_symbol(options.to, (*labels, *gap_labels(table.labels)))
-        write_glue(options.glue, options.to, labels, start)
+        write_glue(options.glue, options.to, labels, None if table.labels is None else start)
         if start != own:
             console.warn(f"{options.glue}: the start symbol is called {start}, as {own} is one of the labels")
     with console.progress("writing rules", table.num_rules) as advance:

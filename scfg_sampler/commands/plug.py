@@ -57,7 +57,11 @@ def add_parser(subparsers) -> None:
         "--pop-limit", metavar="N", type=int, default=1000, help="derivations a span may try, in all decoders"
     )
     parser.add_argument(
-        "--max-span", metavar="N", type=int, default=20, help="source words a rule may cover, gaps included"
+        "--max-span",
+        metavar="N",
+        type=int,
+        default=20,
+        help="source words a rule may cover, gaps included; in Travatar, that may fill a gap",
     )
     parser.add_argument(
         "--escaped", action="store_true", help="Moses: words are escaped by its tokeniser already"

@@ -85,15 +85,15 @@ def write_glue(
     """Write the glue rules of a decoder that wants them in a file, for every label.
 
     labels : of the left-hand sides of the table
-    start : the start symbol, if not `start_symbol` of these
+    start : the start symbol, for a table with labels; one for X alone, if not given
 
     Raises
     ------
     SettingsError
         The decoder brings its own.
     """
+    own = start is None and tuple(labels) == ("X",)
     start = start or start_symbol(file_format, labels)
-    own = tuple(labels) == ("X",) and start == "S"
     if file_format not in _TEMPLATES or (file_format == "cdec" and own):
         wanting = ", ".join(name for name in _TEMPLATES if name != "cdec")
         raise SettingsError(f"--glue is for {wanting}; cdec and our decoder bring their own glue rules")

@@ -10,7 +10,8 @@ for `<unk>`, and the other two are glue rules' in Moses and Joshua.
 
 cdec
     as the native format has it: `[`, `]`, `|`, white space and control characters as `&#N;`, and the first
-    character of what it takes for a command: `<seg`, `</seg>`, `((('` and `{"rules":`
+    character of what it takes for a command: `<seg`, `</seg>`, `((('` and `{"rules":`, and of `*EPS*`,
+    which it takes for no word
 Moses
     `|`, which parts factors, the `[` of a word that ends with `]`, the `<` of its commands `<seg` and `<dlt`,
     and a byte order mark that begins a word and might begin a table, as `&#N;`

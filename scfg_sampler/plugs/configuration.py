@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from scfg_sampler.formats import COPY_OWNER
 from scfg_sampler.plugs.labels import COPIES, LabelNames
 from scfg_sampler.plugs.weights import TheirWeights, model_feature
 
@@ -37,7 +38,7 @@ class Search(NamedTuple):
     """How a decoder is to search.
 
     pop_limit : derivations that a span may try
-    max_span : source words that a rule may cover, gaps included
+    max_span : source words that a rule may cover, gaps included; in Travatar, that may fill a gap
     orders : length of the longest n-grams of each language model
     labels : those that the decoder has to know of, if others than X
     """
@@ -170,7 +171,7 @@ def _joshua(weights: TheirWeights, search: Search) -> dict[str, str]:
     model = "feature-function = StateMinimizingLanguageModel -lm_type kenlm"
     model += " -lm_order {order} -lm_file {path} -oov_feature"
     names = search.labels
-    copies = f"tm = thrax -owner copy -maxspan 1 -path {COPIES}\n" if names else ""
+    copies = f"tm = thrax -owner {COPY_OWNER} -maxspan 1 -path {COPIES}\n" if names else ""
     return {
         "joshua.config": f"""\
 tm = thrax -owner pt -maxspan {search.max_span} -path grammar.gz

@@ -29,7 +29,7 @@ from scfg_sampler.core.weights import read_weights
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.formats import bracketed, travatar
-from scfg_sampler.formats.conversion import Spelling, read_line, write_line, write_table
+from scfg_sampler.formats.conversion import Spelling, loss_message, read_line, write_line, write_table
 from scfg_sampler.formats.glue import write_glue
 from scfg_sampler.formats.moses import SCORES
 from scfg_sampler.formats.words import respelled, speller
@@ -58,6 +58,7 @@ _OWN_NAMES = {  # What a feature of a table cannot be called.
     "joshua": r"lm_\S*|tm_\S*|OOVPenalty|WordPenalty",
     "travatar": r"lm([0-9]+)?(unk)?|unk|glue|p",
 }
+_LARGEST = 2**31 - 1  # The largest number that they read.
 _LEAST_FLOAT = (
     -87.0
 )  # Below it, Moses reads a probability as 0 or with few digits, and as exp(−100) at least.
@@ -127,11 +128,11 @@ def write_plug(
         A part cannot be read, the table is empty, weights and table do not fit, a feature cannot be carried
         over, or `output` is something else.
     SettingsError
-        A limit is less than 1, or `escaped` is for another decoder.
+        A limit is less than 1 or more than they can read, or `escaped` is for another decoder.
     """
     for name, value in (("--pop-limit", pop_limit), ("--max-span", max_span)):
-        if value < 1:
-            raise SettingsError(f"{name} is {value}; it is at least 1")
+        if not 1 <= value <= _LARGEST:
+            raise SettingsError(f"{name} is {value}; it is from 1 to {_LARGEST}")
     if parts.escaped and decoder != "moses":
         raise SettingsError("--escaped is for Moses, whose tokeniser escapes words")
     plug = PLUGS[decoder]
@@ -143,7 +144,7 @@ def write_plug(
     if names and (taken := taken_label(names, decoder)):
         found = f"has a label {taken}, which {plug.name} has for itself"
         raise InputError(parts.table_path, None, found, "Call it otherwise in the table")
-    parts, left_out = _usable(parts, decoder)
+    parts, left_out = _usable(parts, decoder, max_span)
     # As for our decoder, features that few rules have count 0 without a weight.
     weights = dict.fromkeys(parts.table.sparse_names, 0.0) | read_weights(parts.weights)
     _check_weights(parts, weights)
@@ -159,10 +160,10 @@ def write_plug(
         lost = write_table(parts.table, folder / plug.table, decoder, spelling, advance=advance)
         _write_glue(folder, decoder, names)
         least = least_pop_limit(names, decoder)
-        notes = _notes(parts, decoder, pop_limit, least)
-        warnings = [*left_out, *(f"{number} {reason}" for reason, number in lost.items())]
-        warnings += _warnings(parts, decoder, len(frozenset().union(*(lm.respelled for lm in models))))
         search = Search(max(pop_limit, least), max_span, tuple(lm.order for lm in models), names)
+        notes = _notes(parts, decoder, search, pop_limit)
+        warnings = [*left_out, *(loss_message(number, reason) for reason, number in lost.items())]
+        warnings += _warnings(parts, decoder, len(frozenset().union(*(lm.respelled for lm in models))))
         for name, text in plug.files(theirs, search).items():
             _write(folder / name, text)
         _write(folder / README, _readme(parts, decoder, theirs, max_span, notes + warnings))
@@ -179,10 +180,14 @@ def write_plug(
     return Report(_command(plug, str(output)), theirs.constant, notes, warnings, parts.table.num_rules)
 
 
-def _usable(parts: Parts, decoder: str) -> tuple[Parts, list[str]]:
-    """The parts without rules at which the decoder would end, and what to say of them."""
+def _usable(parts: Parts, decoder: str, max_span: int) -> tuple[Parts, list[str]]:
+    """The parts without rules at which the decoder ends, or which it alone would use; what to say of them."""
     said: list[str] = []
     table = parts.table
+    if decoder == "travatar":
+        longer = np.diff(table.source_start) > max_span
+        why = "no rule covers more words here, and Travatar has no limit for what a rule's own words cover"
+        table = _without(table, longer, f"a source side of more than {max_span} symbols", why, said)
     if decoder == "travatar" or table.labels is not None:
         why = "Travatar ends at them, and not used here" if decoder == "travatar" else "not used here"
         of = "one nonterminal"
@@ -305,16 +310,23 @@ def _listed(names: list[str]) -> str:
 # ---- What is said ---------------------------------------------------------------------------------
 
 
-def _notes(parts: Parts, decoder: str, pop_limit: int, least: int) -> list[str]:
-    """What differs from our decoder; `least` derivations of a span are tried, whatever `pop_limit` is."""
+def _notes(parts: Parts, decoder: str, search: Search, pop_limit: int) -> list[str]:
+    """What differs from our decoder; `pop_limit` is what was asked for."""
     name, notes = PLUGS[decoder].name, []
+    if decoder == "moses":
+        notes.append("Moses leaves out a last line that has no end; convert --to moses --text gives it one")
     if decoder == "cdec":
         notes.append("cdec leaves out empty lines of its input; convert --to cdec --text makes them blank")
     if _copies_any(parts, decoder):
         notes.append(f"{name} may copy any word, also one with rules, as translate --copy any does")
-    if least > pop_limit:
+    if decoder == "travatar":
         notes.append(
-            f"{name} may try {least} derivations of a span, not {pop_limit}, as copied words have "
+            f"Travatar limits what fills a gap to {counted(search.max_span, 'word')}, and not what a whole "
+            "rule covers: for longer sentences it finds derivations that are none here"
+        )
+    if search.pop_limit > pop_limit:
+        notes.append(
+            f"{name} may try {search.pop_limit} derivations of a span, not {pop_limit}, as copied words have "
             "so many labels"
         )
     return notes

@@ -101,7 +101,8 @@ def their_weights(
         name, unknown = _model_names(model, decoder)
         own[name] = _LN10 * weights[model_feature(model)]
         own[unknown] = weights.get(unknown_feature(model), 0.0)
-    values |= {name: (value,) for name, value in own.items()}
+    # A file that begins with a feature called _PHWf… is a binary one to cdec; its own ones stand first.
+    values = {name: (value,) for name, value in own.items()} | values
     return TheirWeights(values, glue if decoder == "joshua" else 0.0)
 
 

@@ -48,8 +48,9 @@ __all__ = [
 
 _BREAKING = r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]"
 _GUARDED = rf"(?:{_BREAKING}|\ufeff)"  # A byte order mark where it begins a file.
-# Words that mean something to a language model, and what cdec takes for a command where a sentence begins.
-_TAKEN = r"\A<(?=/?s>\Z|UNK>\Z|seg|Seg|SEG)|<(?=/seg>)|\A\((?=\(\(')|\A\{(?=\"rules\":)"
+# Words that mean something to a language model, what cdec takes for a command where a sentence begins, and
+# `*EPS*`, which it takes for no word (decoder/bottom_up_parser.cc).
+_TAKEN = r"\A<(?=/?s>\Z|UNK>\Z|seg|Seg|SEG)|<(?=/seg>)|\A\((?=\(\(')|\A\{(?=\"rules\":)|\A\*(?=EPS\*\Z)"
 _SPECIAL = re.compile(rf"{_BREAKING}|[\[\]|]|&(?=#[0-9]{{0,7}};)|{_TAKEN}|\A\Z")
 _ESCAPE = re.compile(r"&#([0-9]{0,7});")
 _GAP = re.compile(r"\[(?:([^\[\],]+),)?([1-9][0-9]{0,2})\]")

@@ -15,6 +15,7 @@ import collections
 import contextlib
 import functools
 import itertools
+import os
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
@@ -101,7 +102,7 @@ def filter_table(
     InputError
         A file cannot be read.
     SettingsError
-        Nothing to do, or `max_targets` is below 1.
+        Nothing to do, `max_targets` is below 1, or cdec could not read the names of files in `per_sentence`.
     """
     if output is None and per_sentence is None:
         raise SettingsError("neither --output nor --per-sentence says where to write the filtered rules")
@@ -109,6 +110,8 @@ def filter_table(
         raise SettingsError("--source is missing: give the text to filter for, or only --max-targets")
     if max_targets is not None and max_targets < 1:
         raise SettingsError(f"--max-targets is {max_targets}, but must be at least 1")
+    if per_sentence is not None:
+        _require_readable_name(os.fspath(per_sentence))
     sides = [] if source is None else read_lines(source)
     if per_sentence is not None:
         sides = list(sides)  # They are wanted twice, and a pipe has them once.
@@ -270,6 +273,18 @@ def _score(line: bytes, path: PathLike) -> float:
                 return sign * real_number(match[1].decode("utf-8", "replace"))
     found = f"{line.decode('utf-8', 'replace').strip()!r} has no feature LogForward or EgivenFCoherent"
     raise RuleTableError(path, None, found, "--max-targets ranks by P(target | source)")
+
+
+def _require_readable_name(directory: str) -> None:
+    """A SettingsError for a directory whose files input.sgm cannot name: cdec knows no escapes there.
+
+    See `utils/stringlib.cc`, ProcessAndStripSGML and ParseTranslatorInput.
+    """
+    if found := re.search(r'[">\n]|[|]{3}| =|= ', directory):
+        raise SettingsError(
+            f"--per-sentence is {directory!r}, and cdec reads no name with {found[0]!r} from input.sgm; "
+            "name another directory"
+        )
 
 
 def _write_per_sentence(lines: list[bytes], rows: list[array], directory: Path, text: Iterable[str]) -> None:

@@ -154,7 +154,7 @@ def _joshua(directory: Path) -> Grammar:
     text = (directory / "joshua.config").read_text()
     said = dict(re.findall(r"^([\w-]+) = (\S+)$", text, re.MULTILINE))
     weights, rules = _pairs(text), []
-    for owner, limit, name in re.findall(r"^tm = thrax -owner (\w+) -maxspan (\S+) -path (\S+)$", text, re.M):
+    for owner, limit, name in re.findall(r"^tm = thrax -owner (\S+) -maxspan (\S+) -path (\S+)$", text, re.M):
         data = _unzipped(directory / name) if name.endswith(".gz") else (directory / name).read_bytes()
         rules += _weighed(joshua.read_table(data, owner), weights, first=limit == "-1")
     copied = [said["default-non-terminal"].encode()]

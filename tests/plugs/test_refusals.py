@@ -172,7 +172,9 @@ def test_rules_that_cdec_has_no_room_for_are_left_out(folder, rng, capsys, sourc
 
 def test_wrong_calls_are_told(folder, capsys):
     for limit in ("--pop-limit", "--max-span"):
-        assert f"{limit} is 0; it is at least 1" in complaint(folder, capsys, "cdec", limit, "0")
+        for number in ("0", "2147483648"):
+            told = f"{limit} is {number}; it is from 1 to 2147483647"
+            assert told in complaint(folder, capsys, "cdec", limit, number)
     (folder / "lm.arpa").unlink()
     assert "lm.arpa: cannot be read" in complaint(folder, capsys)
 

@@ -114,6 +114,7 @@ def read_segment(line: bytes) -> tuple[dict[str, str], list[bytes]]:
     require(b"|||" not in line, "what follows ||| is taken for a reference")
     require(not line.lstrip(b" \t").startswith(b"((('"), "is taken for a lattice")
     words = re.findall(rb"[^ \t\n\r]+", line)
+    require(b"*EPS*" not in words, "`*EPS*` is no word (decoder/bottom_up_parser.cc)")
     for word in words:  # The rule that copies a word is spelled out, and read by the lexer.
         try:
             copied = read_line(b"[X] ||| %b ||| %b ||| PassThrough=1" % (word, word)).source

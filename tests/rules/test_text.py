@@ -14,7 +14,7 @@ from scfg_sampler.rules.text import Rule, escape, format_rule, parse_rule, signa
 NASTY = ["|||", "[X,1]", "[X]", "[1]", "[", "]", "[X,1]]", "<s>", "</s>", "a|b", "|", "#", "# x", "=", "A=1"]
 NASTY += ["<UNK>", "<unk>", "<seg", "<Seg>", "</seg>", "a</seg>b", "<dlt", "a<DLT", "((('", '{"rules":']
 NASTY += ["a\u00a0b", "\u2028", "\u3000", "\ufeff", "\x1c", "\x85", "\x00", "\t", "\r", "\n", " ", ""]
-NASTY += ["&#91;", "&#38;#91;", "&#;", "&&#1;", "&#", "&#91", ";", "&amp;"]
+NASTY += ["&#91;", "&#38;#91;", "&#;", "&&#1;", "&#", "&#91", ";", "&amp;", "*EPS*", "*"]
 WORDS = st.one_of(
     st.sampled_from(NASTY), st.text(max_size=6), st.text("&#0123456789;[]|<>s/ X,", max_size=12)
 )
@@ -50,10 +50,13 @@ def test_escaped_words_are_one_word_to_any_reader(word):
         ("((('a", "&#40;(('a"),
         ("((a", "((a"),
         ('{"rules":{', '&#123;"rules":{'),
+        ("*EPS*", "&#42;EPS*"),
+        ("a*EPS*", "a*EPS*"),
+        ("*EPS**", "*EPS**"),
     ],
 )
 def test_what_cdec_takes_for_a_command_is_escaped(word, text):
-    """utils/stringlib.cc, decoder/lattice.cc; and `<UNK>`, which KenLM takes for `<unk>`."""
+    """utils/stringlib.cc, lattice.cc and bottom_up_parser.cc; and `<UNK>`, which KenLM takes for `<unk>`."""
     assert escape(word) == text
     assert unescape(text) == word
 

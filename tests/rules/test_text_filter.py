@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import math
+import re
 import tracemalloc
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -398,11 +400,27 @@ def test_standard_input_may_be_either(tmp_path, monkeypatch):
         ({"output": "out"}, "--source is missing"),
         ({"per_sentence": "each", "max_targets": 3}, "--source is missing"),
         ({"source": "text", "output": "out", "max_targets": 0}, "--max-targets is 0"),
+        *(
+            ({"source": "text", "per_sentence": name}, "cdec reads no name with")
+            for name in ('a"b', "a>b", "a =b", "x/a= b", "a|||b", "a\nb")
+        ),
     ],
 )
 def test_options_that_say_nothing_are_refused(options, message):
     with pytest.raises(SettingsError, match=message):
         filter_table("table", **options)
+
+
+@pytest.mark.parametrize("name", ["a'b", "a b", "a=b", "a|b", "a<b", "a&b"])
+def test_files_are_named_as_cdec_reads_it(name, tmp_path):
+    """utils/stringlib.cc, ProcessAndStripSGML: up to the next quotation mark, nothing is escaped."""
+    (tmp_path / "text").write_text("a b\n")
+    (tmp_path / "table").write_text("[X] ||| a ||| t ||| LogForward=0\n")
+    filter_table(tmp_path / "table", source=tmp_path / "text", per_sentence=tmp_path / name)
+    (line,) = (tmp_path / name / "input.sgm").read_text().splitlines()
+    named = re.match(r'<seg grammar="([^">]*)" id="0"> a b </seg>$', line)
+    assert named
+    assert Path(named[1]).read_bytes()
 
 
 def test_files_that_are_missing_are_named(tmp_path):

@@ -62,7 +62,8 @@ EXPECTED = {
     "cdec": (
         CDEC,
         {"LogForward": 1.0, "LexBackward": 0.5 / LN10, "IsSingletonF": 0.25, "LanguageModel": 1 / LN10}
-        | {"LanguageModel_OOV": -3, "TargetWords": 1.0, "Glue": -0.1, "PassThrough": -9.0, "Abstract": 0.0},
+        | {"LanguageModel_OOV": -3, "TargetWords": 1.0, "Glue": -0.1, "PassThrough": -9.0, "Abstract": 0.0}
+        | {"LogCount": 0.0},
         0.0,
         0,
     ),
@@ -75,9 +76,9 @@ EXPECTED = {
             "LogForward": 0.3,
             "Glue": 1.0,
         }
-        | {"TargetWords": 3 / LN10, "PassThrough": -50 + 3 / LN10, "Abstract": 0.0},
+        | {"TargetWords": 3 / LN10, "PassThrough": -50 + 3 / LN10, "Abstract": 0.0, "LogCount": 0.0},
         1.0 + 6 / LN10,
-        0,
+        1,
     ),
     "moses": (
         MOSES,
@@ -116,6 +117,11 @@ def test_weights_have_our_names_signs_and_logarithms(tmp_path, decoder):
             "feature-function = LanguageModel -lm_file a\nfeature-function = LanguageModel -lm_file b\n"
             "lm_0 1\nlm_1 3\nlm_1_oov -3\nlm_2 5\n",
         ),
+        (
+            "joshua",
+            "lm = kenlm 5 true false 100 a\nfeature_function = LanguageModel -lm_file b\n"
+            "lm_0 1\nlm_1 3\nlm_1_oov -3\nlm_2 0\n",
+        ),
         ("moses", f"[weight]\nLM0= {1 / LN10}\nLM1= {3 / LN10} -3\n"),
     ],
 )
@@ -125,6 +131,8 @@ def test_every_language_model_has_its_weight(tmp_path, decoder, text):
     models = {name: value for name, value in found.weights.items() if name.startswith("LanguageModel")}
     expected = {"LanguageModel": 1 / LN10, "LanguageModel_1": 3 / LN10, "LanguageModel_1_OOV": -3.0}
     assert models == pytest.approx(expected, abs=1e-12)
+    spare = ["lm_2 is left out: no language model in the file has it"] if "lm_2 5" in text else []
+    assert found.warnings == spare
 
 
 TABLES = {
@@ -133,7 +141,8 @@ TABLES = {
         "tm_b_0 1\ntm_pt_0 2\ntm_c_0 3\ntm_glue_0 4\nWordPenalty 1\n",
         {"PhraseModel_0": -1.0, "pt.PhraseModel_0": -2.0, "c.PhraseModel_0": -3.0, "Glue": 4.0}
         | dict.fromkeys(("TargetWords", "PassThrough", "pt.TargetWords", "c.TargetWords"), -1 / LN10)
-        | dict.fromkeys(("Abstract", "pt.Abstract", "c.Abstract", "LanguageModel"), 0.0),
+        | dict.fromkeys(("Abstract", "pt.Abstract", "c.Abstract", "LanguageModel"), 0.0)
+        | dict.fromkeys(("LogCount", "pt.LogCount", "c.LogCount"), 0.0),
         ["pt", "c"],
     ),
     "moses": (
@@ -149,6 +158,15 @@ TABLES = {
         ["B"],
     ),
 }
+
+
+def test_tables_of_joshua_are_known_by_how_they_were_named_before(tmp_path):
+    """JoshuaConfiguration.java, readConfigFile: `tm = TYPE OWNER MAXSPAN PATH`."""
+    tables = "tm = thrax pt 20 a.gz\ntm = hiero b 20 b.gz\ntm = thrax glue -1 g\n"
+    (tmp_path / "theirs").write_text(f"{tables}tm_pt_0 1\ntm_b_0 2\ntm_glue_0 3\n")
+    found = import_weights(tmp_path / "theirs", "joshua")
+    kept = {name: value for name, value in found.weights.items() if value}
+    assert kept == {"PhraseModel_0": -1.0, "b.PhraseModel_0": -2.0, "Glue": 3.0}
 
 
 @pytest.mark.parametrize("decoder", TABLES)
