@@ -69,7 +69,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _follows_compiled(item: pytest.Item) -> bool:
     """Whether a test can follow compiled kernels: in these, nothing can be replaced."""
-    return item.nodeid.startswith("tests/exact/") and "monkeypatch" not in getattr(item, "fixturenames", ())
+    plain = {"monkeypatch", "plain_kernels"} & set(getattr(item, "fixturenames", ()))
+    return item.nodeid.startswith("tests/exact/") and not plain
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

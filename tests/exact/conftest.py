@@ -63,6 +63,11 @@ def kernels_that_can_be_followed() -> None:
         pytest.skip("needs NUMBA_DISABLE_JIT=1; test_exact_tier.py runs these in a child process")
 
 
+@pytest.fixture
+def plain_kernels() -> None:
+    """Of tests that give kernels what no compiled one takes, as generators of their own are."""
+
+
 @pytest.fixture(scope="session", autouse=True)
 def small_tables() -> Iterator[None]:
     """Restaurants for a few dishes: plain Python goes through every slot after each path of a sweep."""

@@ -110,6 +110,7 @@ class Recorded:
         return np.full(len(first), 0.5)
 
 
+@pytest.mark.usefixtures("plain_kernels")
 @pytest.mark.parametrize("base", ["uniform", "pcfg"])
 @pytest.mark.parametrize("name", ["two trees alike", "recursive"])
 def test_stop_probabilities_are_drawn_from_their_posterior(name, base):
