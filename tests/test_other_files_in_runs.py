@@ -18,6 +18,7 @@ from tests.test_help_examples import parser_of
 
 CORPUS = {"source": "a b\nb a\n", "target": "A B\nB A\n", "alignment": "0-0 1-1\n0-0 1-1\n"}
 SAMPLE = "sample --source {0}/source --target {0}/target --alignment {0}/alignment -n 3 --burn-in 1 --seed 1"
+BELONGS = "is in the way of a run, and belongs to none. Name another directory, or give --overwrite"
 TREES = "(S (NP dogs) (VP bark))\n(S (NP-SBJ dogs) (VP sleep))\n"
 TABLEAUX = "input\toutput\tfrequency\tA\tB\nx\ty\t3\t0\t1\nx\tz\t1\t1\t0\n"
 COMMANDS = {
@@ -32,7 +33,12 @@ TAKEN = {
     "tsg train": ["trees.mrg.gz", "known.txt.gz", "samples/1.tsg.gz"],
     "ot sample": ["tableaux.tsv", "chain-1/checkpoint.npz"],
 }
+VARIANTS = {
+    "sample": [["--chains=2"], ["--marginals"]],
+    "tsg train": [["--marginals", "--states=2"], ["--method=2dop"]],
+}
 LEFT_ALONE = ["chain-align/source", "chain-alignments.txt", "chain-1-old/run.json", "notes"]
+LEFT_ALONE += ["chain-1-old/checkpoint.npz", "chain-1-old/trace.tsv"]
 
 
 def files(place: Path, content: dict[str, str]) -> None:
@@ -58,12 +64,27 @@ def test_a_run_takes_no_file_that_belongs_to_none(command, tmp_path, capsys):
         files(run, {name: "mine\n"})
         assert call(command, tmp_path / "in", f"--output={run}") == 2
         told = capsys.readouterr().err
-        assert (
-            "is in the way of a run, and belongs to none. Name another directory, or give --overwrite" in told
-        )
+        assert BELONGS in told
         assert content(run) == {name: b"mine\n"}
     assert call(command, tmp_path / "in", f"--output={run}", "--overwrite") == 0
     assert content(run).get(name) != b"mine\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_file_that_a_run_writes_is_refused_where_it_is_none_s(command, tmp_path, capsys):
+    files(tmp_path / "in", COMMANDS[command][1])
+    written: set[str] = set()
+    for number, more in enumerate([[], *VARIANTS.get(command, [])]):
+        assert call(command, tmp_path / "in", f"--output={tmp_path / f'run-{number}'}", *more) == 0
+        written |= content(tmp_path / f"run-{number}").keys()
+    capsys.readouterr()
+    for number, name in enumerate(sorted(written - {"run.json"})):
+        run = tmp_path / str(number)
+        files(run, {name: "mine\n"})
+        assert call(command, tmp_path / "in", f"--output={run}") == 2, name
+        told = "holds a grammar already" if (command, name) == ("ot sample", "summary.json") else BELONGS
+        assert told in capsys.readouterr().err, name
+        assert content(run) == {name: b"mine\n"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -106,10 +127,9 @@ def test_what_is_learnt_from_is_not_written_over_even_if_told_to(command, inputs
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_know_all_files_that_they_write(command, tmp_path):
     files(tmp_path, COMMANDS[command][1])
-    several = {"sample": [["--chains=2"], ["--marginals"]], "tsg train": [["--marginals"], ["--method=2dop"]]}
     program = "scfg-sampler" if command == "sample" else "scfg-monolingual"
     pattern = parser_of(program, command).written_within["--output"]
-    for number, more in enumerate(several.get(command, [[]])):
+    for number, more in enumerate(VARIANTS.get(command, [[]])):
         run = tmp_path / str(number)
         assert call(command, tmp_path, f"--output={run}", *more) == 0
         assert [name for name in content(run) if not pattern.fullmatch(name) and name != ".lock"] == []

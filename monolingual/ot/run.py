@@ -57,8 +57,8 @@ from scfg_sampler.errors import InputError
 __all__ = ["Draws", "read_draws", "read_run", "resume_run", "start_run", "warn_of_tableaux"]
 
 _TABLEAUX = "tableaux.tsv"
-_RESULTS = (f"{CHAINS}/{CHECKPOINT}", "summary.json")
-"""What a run removes of an older one, as patterns of `run_directory.clear`."""
+_RESULTS = (f"{CHAINS}/{CHECKPOINT}", f"{CHAINS}/{TRACE}", "summary.json", "predictions.json")
+"""What a run writes beside its record and the tableaux, as patterns of `occupied.clear`."""
 
 
 class Draws(NamedTuple):

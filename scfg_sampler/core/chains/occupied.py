@@ -44,7 +44,12 @@ def clear(directory: PathLike, *patterns: str) -> None:
 def _matching(place: Path, patterns: Collection[str]) -> list[Path]:
     """What a run may have written: of directories that begin as those of chains, only these."""
     found = (path for pattern in patterns for path in place.glob(pattern))
-    return [path for path in found if is_chain(path) or not path.name.startswith("chain-")]
+    return [path for path in found if _is_of_run(place, path)]
+
+
+def _is_of_run(place: Path, path: Path) -> bool:
+    outer = [path, *path.parents][: len(path.relative_to(place).parts)]
+    return all(is_chain(each) or not each.name.startswith("chain-") for each in outer)
 
 
 def refuse_occupied(directory: PathLike, overwrite: bool, resume: str, *patterns: str) -> None:
