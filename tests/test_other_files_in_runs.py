@@ -186,13 +186,18 @@ def test_lines_are_kept_in_no_place_of_other_files(tmp_path):
     assert (tmp_path / "m.sentences").read_text() == "A B\n"
     monolingual.train_dmv(tmp_path / "m.sentences", output=tmp_path / "m", rounds=2)
     assert (tmp_path / "m.sentences").exists()
-    for lines, overwrite in (
-        (["A B"], False),
-        (["DT NN"], True),
-    ):
-        files(tmp_path, {"m.sentences": "A B\n"})
-        monolingual.train_dmv(lines, output=tmp_path / "m", rounds=2, overwrite=overwrite)
-        assert not (tmp_path / "m.sentences").exists()
+    for overwrite in (False, True):  # They lose nothing by the same lines, and stay.
+        monolingual.train_dmv(["A B"], output=tmp_path / "m", rounds=2, overwrite=overwrite)
+        assert (tmp_path / "m.sentences").read_text() == "A B\n"
+    files(tmp_path, {"m.checkpoint.npz": "of training that was stopped, whose lines these are"})
+    monolingual.train_dmv(["A B"], output=tmp_path / "m", rounds=2, overwrite=True)
+    assert not (tmp_path / "m.sentences").exists()
+    (tmp_path / "m.sentences").write_bytes(b"\xef\xbb\xbfA B")
+    with pytest.raises(InputError, match=r"m.sentences: would be written over, as the sentences are"):
+        monolingual.train_dmv(["A B"], output=tmp_path / "m", rounds=2)
+    assert (tmp_path / "m.sentences").read_bytes() == b"\xef\xbb\xbfA B"
+    monolingual.train_dmv(["DT NN"], output=tmp_path / "m", rounds=2, overwrite=True)
+    assert not (tmp_path / "m.sentences").exists()
 
 
 @pytest.mark.parametrize("chains", [1, 2])

@@ -24,7 +24,7 @@ from monolingual.dmv.treebank import StoredSentences, shown_words
 from monolingual.notebook.calls import call, given_as_lines, lines_file, of_lines
 from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_file, require_lines, require_type
 from scfg_sampler.core.console import hushed
-from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
@@ -270,7 +270,7 @@ def train_dmv(
     output : path, optional
         Where the model is written, too. Until it is, lines that are given lie beside it, in
         `OUTPUT.sentences` and `OUTPUT.heldout`, so that training that was stopped can be resumed;
-        `dmv resume` leaves them there.
+        `dmv resume` leaves them there. Files of these names that hold the same lines stay.
     settings
         Options of `scfg-monolingual dmv train`: rounds, prior, covariance, valence, …. Tags of punctuation
         may be a list, too.
@@ -300,9 +300,11 @@ def train_dmv(
         if "punctuation" in given:
             given["punctuation"] = _of_tags(given["punctuation"])
         own = given_as_lines({"sentences": sentences, "heldout": heldout})
+        lines = {texts[name]: {"sentences": sentences, "heldout": heldout}[name] for name in own}
         if not checkpoint.exists() and not settings.get("overwrite"):
-            lines = {"sentences": sentences, "heldout": heldout}
-            _refuse_others({texts[name]: lines[name] for name in own})
+            _refuse_others(lines)
+        # Of training that has a checkpoint they are its own, of any other somebody's.
+        stay = [] if checkpoint.exists() else [path for path in lines if _holds(path, lines[path])]
         try:
             if heldout is not None:
                 given["heldout"] = lines_file(heldout, texts["heldout"])
@@ -314,19 +316,29 @@ def train_dmv(
             with of_lines(*written):
                 call("dmv", "train", [path], given)
         finally:
-            for name in own if refused or not checkpoint.exists() else []:
+            for path in lines if refused or not checkpoint.exists() else []:
                 with contextlib.suppress(OSError):  # Of a place that is no directory, above all.
-                    texts[name].unlink()
+                    if path not in stay:
+                        path.unlink()
         how = {name: given[name] for name in ("tags", "punctuation") if given.get(name) is not None}
         return DependencyModel(read_model(place), **how)
 
 
 def _refuse_others(texts: Mapping[Path, Any]) -> None:
-    """Raise InputError if lines would be written over a file of other lines."""
+    """Raise InputError if lines would be written over a file that holds anything else."""
     for path, lines in texts.items():
-        if path.exists() and list(read_lines(path)) != list(require_lines("a text", lines)):
+        if path.exists() and not _holds(path, lines):
             found = "would be written over, as the sentences are kept there until the model is written"
             raise InputError(path, None, found, "Name another output, or give --overwrite, which replaces it")
+
+
+def _holds(path: Path, lines: Any) -> bool:
+    """Whether a file is what `lines_file` would make of lines, to the byte."""
+    with contextlib.suppress(OSError):
+        if path.is_file():
+            text = "".join(f"{line}\n" for line in require_lines("a text", lines))
+            return path.read_bytes() == text.encode("utf-8", "replace")
+    return False
 
 
 def load_dmv(path: PathLike) -> DependencyModel:
