@@ -151,6 +151,34 @@ def test_a_corpus_is_kept_in_no_place_of_other_files(tmp_path):
     assert len(scfg_sampler.sample(made, tmp_path / "other", iterations=3, overwrite=True).corpus) == 1
 
 
+def test_links_in_a_run_directory_are_refused_or_go_and_what_they_lead_to_stays(tmp_path, capsys):
+    files(tmp_path, {**CORPUS, "own/text": "mine\n", "run/run.json": "{}"})
+    (tmp_path / "run" / "counts").symlink_to("../own")
+    assert call("sample", tmp_path, f"--output={tmp_path / 'run'}", "--overwrite") == 0
+    assert not (tmp_path / "run" / "counts").is_symlink()
+    assert content(tmp_path / "own") == {"text": b"mine\n"}
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "counts").symlink_to("nowhere")
+    assert call("sample", tmp_path, f"--output={tmp_path / 'other'}") == 2
+    assert BELONGS in capsys.readouterr().err
+
+
+def test_a_corpus_of_files_that_are_linked_to_is_left_alone_where_settings_are_refused(tmp_path):
+    files(tmp_path, {f"data/{name}": text for name, text in CORPUS.items()})
+    (tmp_path / "data" / "more").symlink_to("nowhere")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "corpus").symlink_to("../data")
+    corpus = scfg_sampler.read_corpus(*(tmp_path / "run" / "corpus" / name for name in CORPUS))
+    with pytest.raises(ArgumentError, match="discount is 7; it must be"):
+        scfg_sampler.sample(corpus, tmp_path / "run", iterations=3, discount=7.0)
+    made = scfg_sampler.make_corpus([("a b", "A B", "0-0 1-1")])
+    with pytest.raises(ArgumentError, match="discount is 7; it must be"):
+        scfg_sampler.sample(made, tmp_path / "run", iterations=3, discount=7.0, overwrite=True)
+    assert content(tmp_path / "data") == {name: text.encode() for name, text in CORPUS.items()}
+    assert (tmp_path / "data" / "more").is_symlink()
+    assert (tmp_path / "run" / "corpus").is_symlink()
+
+
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SettingsError])
 def test_what_a_run_that_did_not_begin_has_kept_goes_again(tmp_path, monkeypatch, stop):
     """A directory that was there, and holds other files, is as it was; the same call can be made again."""

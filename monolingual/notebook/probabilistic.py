@@ -294,11 +294,12 @@ def sample_pcfg(
     texts = {"trees": trees, "sentences": sentences}
     named = {"iterations": iterations, "seed": seed}
     written = [(f"the {name}", text, place / name) for name, text in texts.items()]
-    refuse_files(place, may_replace, *given_as_lines({"grammar.txt": grammar, **texts}))
+    lines = given_as_lines({"grammar.txt": grammar, **texts})
+    refuse_files(place, may_replace, *lines)
     with (
         of_lines(("the grammar", grammar, place / "grammar.txt"), *written),
         _removed_if_refused(place, {"grammar.txt", *texts}),
-        restored_if_refused(place, "grammar.txt", *texts),
+        restored_if_refused(place, *lines),
     ):
         path = lines_file(grammar, place / "grammar.txt")
         given = {name: lines_file(text, place / name) for name, text in texts.items() if text is not None}

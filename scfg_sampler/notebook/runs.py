@@ -363,12 +363,11 @@ def _sample(
         default = default_burn_in(run.iterations, learner.anneal_sweeps)
         run = run._replace(burn_in=default if burn_in is None else int(burn_in))
     refuse_occupied(directory, overwrite, "scfg-sampler resume", *RESULTS)
+    texts = [f"corpus/{name}" for name in ("source", "target", "alignment", "labels")]
     if corpus.files is None:
-        refuse_files(
-            directory, overwrite, *(f"corpus/{name}" for name in ("source", "target", "alignment", "labels"))
-        )
+        refuse_files(directory, overwrite, *texts)
     with (
-        restored_if_refused(directory, "corpus"),
+        contextlib.nullcontext() if corpus.files else restored_if_refused(directory, *texts),
         progress("sampling", run.iterations * run.chains) as advance,
     ):
         corpus.require_unchanged()

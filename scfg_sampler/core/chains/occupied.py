@@ -14,10 +14,17 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from scfg_sampler.core.chains.run_directory import RECORD, is_chain
-from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.files import PathLike, naming
 from scfg_sampler.errors import InputError
 
-__all__ = ["CHAINS", "clear", "refuse_files", "refuse_loss", "refuse_occupied", "restored_if_refused"]
+__all__ = [
+    "CHAINS",
+    "clear",
+    "refuse_files",
+    "refuse_loss",
+    "refuse_occupied",
+    "restored_if_refused",
+]
 
 CHAINS = "chain-[0-9]*"
 """The pattern of `clear` for the directories of all chains."""
@@ -42,9 +49,12 @@ def clear(directory: PathLike, *patterns: str) -> None:
 
 
 def _matching(place: Path, patterns: Collection[str]) -> list[Path]:
-    """What a run may have written: of directories that begin as those of chains, only these."""
-    found = (path for pattern in patterns for path in place.glob(pattern))
-    return [path for path in found if _is_of_run(place, path)]
+    """What a run may have written: of directories that begin as those of chains, only these.
+
+    Links that lead nowhere are there, too, which `glob` does not say of names without a star.
+    """
+    found = (path for pattern in patterns for path in (place / pattern, *place.glob(pattern)))
+    return [path for path in dict.fromkeys(found) if os.path.lexists(path) and _is_of_run(place, path)]
 
 
 def _is_of_run(place: Path, path: Path) -> bool:
@@ -125,20 +135,31 @@ def restored_if_refused(directory: PathLike, *names: str) -> Iterator[None]:
     directory : path
         Need not exist.
     names : str
-        Of the files and directories within it.
+        Of the files within it. Where one is a link, or lies in a directory that is one, the file it leads to
+        is meant.
     """
     place = Path(directory)
-    record = _content(place / RECORD)
+    files = [Path(os.path.realpath(place / name)) for name in names]
     with tempfile.TemporaryDirectory() as folder:
-        kept = Path(folder)
-        _copy(place, kept, names)
+        record = _content(place / RECORD)
+        older = [path for path in files if path.exists()]
+        kept = {path: Path(folder, str(k)) for k, path in enumerate(older) if path.is_file()}
+        made = {path.parent for path in files if not path.parent.exists()}
+        for path, copy in kept.items():
+            with naming(path):
+                shutil.copy2(path, copy)
         try:
             yield
         except BaseException:
             if _content(place / RECORD) == record:
-                for name in names:
-                    _remove(place / name)
-                _copy(kept, place, names)
+                for path in files:
+                    if path not in older:
+                        path.unlink(missing_ok=True)
+                for path, copy in kept.items():
+                    shutil.copy2(copy, path)
+                for parent in made:
+                    with contextlib.suppress(OSError):  # It holds other files by now, or was never made.
+                        parent.rmdir()
             raise
 
 
@@ -146,16 +167,8 @@ def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _copy(there: Path, here: Path, names: Collection[str]) -> None:
-    for name in names:
-        if (there / name).is_dir():
-            shutil.copytree(there / name, here / name)
-        elif (there / name).exists():
-            shutil.copy2(there / name, here / name)
-
-
 def _remove(path: Path) -> None:
-    if path.is_dir():
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)

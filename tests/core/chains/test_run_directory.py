@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import NamedTuple
 
@@ -62,13 +63,55 @@ def test_runs_are_not_overwritten_unasked(tmp_path):
         occupied.refuse_occupied(tmp_path, False, "x resume")
 
 
+def test_links_among_the_files_of_a_run_go_and_what_they_lead_to_stays(tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "text").write_text("mine")
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "counts").symlink_to("../own")
+    (run / "lex").symlink_to("nowhere")
+    for name in ("counts", "lex"):
+        with pytest.raises(InputError, match=f"{name}: is in the way of a run, and belongs to none"):
+            occupied.refuse_occupied(run, False, "x resume", name)
+    occupied.clear(run, "counts", "lex")
+    assert list(run.iterdir()) == []
+    assert (tmp_path / "own" / "text").read_text() == "mine"
+
+
+def test_what_links_lead_to_comes_back_unless_a_run_begins(tmp_path):
+    """Files are written through links, as everywhere; other links beside them are nobody's concern."""
+    run = tmp_path / "run"
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "text").write_text("older")
+    (tmp_path / "own" / "nowhere").symlink_to("no/where")
+    run.mkdir()
+    (run / "corpus").symlink_to("../own")
+    (run / "grammar").symlink_to("later")
+    names = ("corpus/text", "grammar", "new/text")
+
+    def begin():
+        with occupied.restored_if_refused(run, *names):
+            (run / "new").mkdir()
+            for name in names:
+                (run / name).write_text("newer")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        begin()
+    assert sorted(path.name for path in run.iterdir()) == ["corpus", "grammar"]
+    assert (run / "corpus" / "text").read_text() == "older"
+    assert (run / "corpus").is_symlink()
+    assert os.readlink(run / "grammar") == "later"
+    assert os.readlink(tmp_path / "own" / "nowhere") == "no/where"
+
+
 def test_what_a_run_reads_comes_back_unless_another_one_begins(tmp_path):
     (tmp_path / "run.json").write_text("older")
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "text").write_text("older")
 
     def begin(record):
-        with occupied.restored_if_refused(tmp_path, "corpus", "grammar"):
+        with occupied.restored_if_refused(tmp_path, "corpus/text", "corpus/more", "grammar"):
             (tmp_path / "corpus" / "text").write_text("newer")
             (tmp_path / "corpus" / "more").write_text("newer")
             (tmp_path / "grammar").write_text("newer")
