@@ -18,6 +18,7 @@ from monolingual.pcfg.commands.check import report as check_record
 from monolingual.pcfg.grammar import WeightedGrammar, rule_name
 from monolingual.pcfg.grammar_text import can_hold, format_rules, probabilities, read_grammar
 from monolingual.pcfg.report import write_report
+from monolingual.pcfg.run import RESULTS
 from scfg_sampler.core.archives import read_arrays
 from scfg_sampler.core.arguments import (
     of_arguments,
@@ -288,7 +289,7 @@ def sample_pcfg(
     place = Path(directory)
     overwrite = settings.get("overwrite")
     may_replace = overwrite is not None and require_switch("overwrite", overwrite)
-    refuse_occupied(place, may_replace, "open_pcfg")
+    refuse_occupied(place, may_replace, "open_pcfg", *RESULTS)
     if isinstance(grammar, Pcfg):
         grammar = grammar._lines()
     texts = {"trees": trees, "sentences": sentences}

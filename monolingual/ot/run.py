@@ -34,7 +34,7 @@ from scfg_sampler.core.chains.chain import Sweep, read_trace
 from scfg_sampler.core.chains.checkpoint import layout_problem, sweeps_kept
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive, restore
 from scfg_sampler.core.chains.kernel import Kernel
-from scfg_sampler.core.chains.occupied import CHAINS, clear, refuse_occupied
+from scfg_sampler.core.chains.occupied import CHAINS, beginning, clear, refuse_occupied
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
@@ -49,6 +49,7 @@ from scfg_sampler.core.chains.run_directory import (
     require_sweeps_left,
     stored_settings,
     write_json,
+    write_record,
 )
 from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, file_digest
@@ -116,9 +117,10 @@ def start_run(
     kernel, tokens = _kernel_of(tableaux, settings, run)
     with owned(output):
         _refuse_occupied(output, overwrite)
-        clear(directory, *_RESULTS)
-        write_tableaux(tableaux, directory / _TABLEAUX)
-        return _Run(directory, tableaux, tokens, settings, run).sample(kernel, check, advance)
+        with beginning(output, *_RESULTS, _TABLEAUX):
+            clear(directory, *_RESULTS)
+            write_tableaux(tableaux, directory / _TABLEAUX)
+            return _Run(directory, tableaux, tokens, settings, run).sample(kernel, check, advance)
 
 
 def _refuse_occupied(output: PathLike, overwrite: bool) -> None:
@@ -369,7 +371,7 @@ class _Run:
             "seconds": round(time.perf_counter() - self._began, 3),
             "cpu_seconds": round(time.process_time() - self._cpu, 3),
         }
-        write_json(record, self.directory / RECORD)
+        write_record(record, self.directory)
 
 
 def _problem(stored: OtState, like: OtState, kernel: Kernel) -> str | None:

@@ -38,7 +38,7 @@ from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, Place, begin, drive, restore
 from scfg_sampler.core.chains.occupied import clear
 from scfg_sampler.core.chains.owner import owned
-from scfg_sampler.core.chains.run_directory import RECORD, origin, require_at_least, write_json
+from scfg_sampler.core.chains.run_directory import RECORD, origin, require_at_least, write_json, write_record
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.limits import require_number
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
@@ -144,7 +144,7 @@ def _sample(
     if not resume:
         clear(directory, *RESULTS)
     before = (directory / RECORD).read_text(encoding="utf-8") if resume else None
-    write_json(_record(described, began, finished=False), directory / RECORD)
+    write_record(_record(described, began, finished=False), directory)
     chains: list[Kept] = []
     begun = 0
     try:
@@ -168,7 +168,7 @@ def _sample(
             others = [_Chain(shared, number, directory, described) for number in left]
             chains += [chain.packed() for chain in others if chain.take_up()]
         summary = _write_results(directory, model, data, settings, chains) if chains else {}
-    write_json(_record(described, began, finished=True), directory / RECORD)
+    write_record(_record(described, began, finished=True), directory)
     return summary
 
 

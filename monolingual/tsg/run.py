@@ -17,7 +17,7 @@ import contextlib
 import itertools
 import operator
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,16 +57,16 @@ from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.checkpoint import sweeps_kept
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive, restore
-from scfg_sampler.core.chains.occupied import clear, refuse_occupied
+from scfg_sampler.core.chains.occupied import beginning, clear, refuse_occupied
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
-    RECORD,
     TRACE,
     origin,
     require_beyond_burn_in,
     require_sweeps_left,
     write_json,
+    write_record,
 )
 from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.executors import threads as thread_pool
@@ -137,26 +137,14 @@ def start_run(
     check_settings(settings)
     refuse_occupied(output, overwrite, "tsg resume", *_FILES)
     corpus, preparation = gather(sources, preparation)
-    with owned(output), _removed_unless_begun(directory):
+    with owned(output):
         refuse_occupied(output, overwrite, "tsg resume", *_FILES)
-        _clear_and_write(directory, corpus, preparation)
-        treebank = corpus.treebank()
-        write_fragments(directory / PCFG, production_fragments(treebank))
-        learner = _Run(directory, corpus, treebank, settings, preparation, run)
-        return learner.compare_trees() if run.method == "2dop" else learner.sample(conduct or Conduct())
-
-
-@contextlib.contextmanager
-def _removed_unless_begun(directory: Path) -> Iterator[None]:
-    """What a run that does not come to its record has written is not in the way of the next."""
-    occupied = set(directory.iterdir())
-    try:
-        yield
-    except BaseException:
-        if not (directory / RECORD).exists():
-            kept = {path.name for path in occupied}
-            clear(directory, *(name for name in _FILES if name not in kept))
-        raise
+        with beginning(output, *_FILES):
+            _clear_and_write(directory, corpus, preparation)
+            treebank = corpus.treebank()
+            write_fragments(directory / PCFG, production_fragments(treebank))
+            learner = _Run(directory, corpus, treebank, settings, preparation, run)
+            return learner.compare_trees() if run.method == "2dop" else learner.sample(conduct or Conduct())
 
 
 def _clear_and_write(directory: Path, corpus: Corpus, preparation: Preparation) -> None:
@@ -393,7 +381,7 @@ class _Run:
             "seconds": round(time.perf_counter() - self._began, 3),
             "cpu_seconds": round(time.process_time() - self._cpu, 3),
         }
-        write_json(record, self.directory / RECORD)
+        write_record(record, self.directory)
         return record
 
 

@@ -31,7 +31,7 @@ from scfg_sampler.core.chains.run_directory import (
     require_same_files,
     require_sweeps_left,
     stored_settings,
-    write_json,
+    write_record,
 )
 from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.executors import threads as threads_of
@@ -223,7 +223,7 @@ def _run_chains(
     directories that a killed process leaves do not.
     """
     record["finished"] = False
-    write_json(record, directory / RECORD)
+    write_record(record, directory)
     iterations = record["run"]["iterations"]
     unfinished = []
     for stream in range(record["chains"]):
@@ -241,7 +241,7 @@ def _run_chains(
         def run(advance: Advance) -> dict:
             if not (place / RECORD).exists():
                 single = {name: value for name, value in record.items() if name not in ("chains", "threads")}
-                write_json({**single, "stream": stream}, place / RECORD)
+                write_record({**single, "stream": stream}, place)
             found = resume_run(place, iterations, check=check, advance=advance, executor=executor)
             gc.collect()  # A chain refers to itself, and would keep its arrays until some later collection.
             return found
@@ -289,7 +289,7 @@ def _pool(directory: Path, record: dict) -> dict:
         "cpu_seconds": round(max(each["cpu_seconds"] for each in records), 3),
         "peak_memory_mb": max(each["peak_memory_mb"] for each in records),
     }
-    write_json(pooled_record, directory / RECORD)
+    write_record(pooled_record, directory)
     return pooled_record
 
 

@@ -45,7 +45,7 @@ from scfg_sampler.core.chains.run_directory import (
     require_same_files,
     require_sweeps_left,
     stored_settings,
-    write_json,
+    write_record,
     wrong_setting,
 )
 from scfg_sampler.core.executors import Executor, InProcess, threads
@@ -471,7 +471,7 @@ class _Chain:
             return self._record
         self._recorded = now
         self._record = self.record(sweeps, finished=finished)
-        write_json(self._record, self.directory / RECORD)
+        write_record(self._record, self.directory)
         return self._record
 
     def record(self, sweeps: int, *, finished: bool) -> dict:

@@ -1,7 +1,8 @@
 """What a new run finds in its directory: an older run, which it may replace, and files of others.
 
 The fact a newcomer would get wrong: a directory without `run.json` may hold files that are called as a run's
-are, such as the text that is to be learnt from. They belong to no run, and stay.
+are, such as the text that is to be learnt from. They belong to no run, and stay. What a run has written
+before its record lies beside a mark, `begun.lock`: if it is killed then, the next one knows whose that was.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from scfg_sampler.core.chains.run_directory import RECORD, is_chain
+from scfg_sampler.core.chains.owner import owned
+from scfg_sampler.core.chains.run_directory import BEGUN, RECORD, is_chain
 from scfg_sampler.core.files import PathLike, naming
 from scfg_sampler.errors import InputError
 
 __all__ = [
     "CHAINS",
+    "beginning",
     "clear",
     "refuse_files",
     "refuse_loss",
@@ -62,6 +65,11 @@ def _is_of_run(place: Path, path: Path) -> bool:
     return all(is_chain(each) or not each.name.startswith("chain-") for each in outer)
 
 
+def _is_begun(place: Path) -> bool:
+    """Whether a run was killed here before it had a record: what it would write is its own."""
+    return (place / BEGUN).exists() and not (place / RECORD).exists()
+
+
 def refuse_occupied(directory: PathLike, overwrite: bool, resume: str, *patterns: str) -> None:
     """Raise InputError if a new run would replace an older one, or what belongs to none, and may not.
 
@@ -82,7 +90,7 @@ def refuse_occupied(directory: PathLike, overwrite: bool, resume: str, *patterns
     if (place / RECORD).exists():
         hint = f"Continue it with '{resume}', name another directory, or give --overwrite"
         raise InputError(directory, None, "holds a run already", hint)
-    for path in _matching(place, patterns):
+    for path in [] if _is_begun(place) else _matching(place, patterns):
         hint = "Name another directory, or give --overwrite, which removes it"
         raise InputError(path, None, "is in the way of a run, and belongs to none", hint)
 
@@ -100,7 +108,8 @@ def refuse_files(directory: PathLike, overwrite: bool, *names: str) -> None:
         Of files within it.
     """
     place = Path(directory)
-    for path in [] if overwrite or (place / RECORD).exists() else _matching(place, names):
+    is_ours = (place / RECORD).exists() or _is_begun(place)
+    for path in [] if overwrite or is_ours else _matching(place, names):
         hint = "Name another directory, or give --overwrite, which replaces it"
         raise InputError(path, None, "would be written over, and belongs to no run", hint)
 
@@ -125,24 +134,61 @@ def refuse_loss(directory: PathLike, files: Iterable[PathLike], *patterns: str) 
 
 
 @contextlib.contextmanager
-def restored_if_refused(directory: PathLike, *names: str) -> Iterator[None]:
-    """Within, files may be written that a new run is to read; the older ones come back if it does not begin.
+def beginning(directory: PathLike, *patterns: str) -> Iterator[None]:
+    """Within, a run may write files before its record; what is new of them goes if it does not begin.
 
-    A run has begun when there is a record, and not that of an older one.
+    It has begun when there is a record. Killed before, it leaves a mark, and the next run takes up its place.
 
     Parameters
     ----------
     directory : path
-        Need not exist.
+        Made if need be. What is not to be lost has been refused before.
+    patterns : str
+        As in `clear`: what the run writes.
+
+    Raises
+    ------
+    InputError
+        Another process begins a run there.
+    """
+    place = Path(directory)
+    with _marked(place) as is_begun:
+        others = set() if is_begun else set(_matching(place, patterns))
+        try:
+            yield
+        except BaseException:
+            if not (place / RECORD).exists():
+                for path in _matching(place, patterns):
+                    if path not in others:
+                        _remove(path)
+            raise
+
+
+@contextlib.contextmanager
+def restored_if_refused(directory: PathLike, *names: str) -> Iterator[None]:
+    """Within, files may be written that a new run is to read; the older ones come back if it does not begin.
+
+    A run has begun when there is a record, and not that of an older one. Killed before, it leaves a mark, and
+    what it has written is none of the older files.
+
+    Parameters
+    ----------
+    directory : path
+        Made if need be.
     names : str
         Of the files within it. Where one is a link, or lies in a directory that is one, the file it leads to
         is meant.
+
+    Raises
+    ------
+    InputError
+        Another process begins a run there.
     """
     place = Path(directory)
     files = [Path(os.path.realpath(place / name)) for name in names]
-    with tempfile.TemporaryDirectory() as folder:
+    with _marked(place) as is_begun, tempfile.TemporaryDirectory() as folder:
         record = _content(place / RECORD)
-        older = [path for path in files if path.exists()]
+        older = [] if is_begun else [path for path in files if path.exists()]
         kept = {path: Path(folder, str(k)) for k, path in enumerate(older) if path.is_file()}
         made = {path.parent for path in files if not path.parent.exists()}
         for path, copy in kept.items():
@@ -161,6 +207,14 @@ def restored_if_refused(directory: PathLike, *names: str) -> Iterator[None]:
                     with contextlib.suppress(OSError):  # It holds other files by now, or was never made.
                         parent.rmdir()
             raise
+
+
+@contextlib.contextmanager
+def _marked(place: Path) -> Iterator[bool]:
+    """Within, a mark says that a run begins, until it has a record; whether one was killed there before."""
+    is_begun = _is_begun(place)
+    with owned(place, BEGUN):
+        yield is_begun
 
 
 def _content(path: Path) -> bytes | None:

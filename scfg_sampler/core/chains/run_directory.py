@@ -24,6 +24,7 @@ from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
 __all__ = [
+    "BEGUN",
     "CHECKPOINT",
     "RECORD",
     "TRACE",
@@ -45,12 +46,15 @@ __all__ = [
     "require_unchanged",
     "stored_settings",
     "write_json",
+    "write_record",
     "wrong_setting",
 ]
 
 RECORD = "run.json"
 TRACE = "trace.tsv"
 CHECKPOINT = "checkpoint.npz"
+BEGUN = "begun.lock"
+"""What lies in a run directory while there are files, but no record yet; see `occupied.py`."""
 
 
 def chain_directory(directory: PathLike, number: int) -> Path:
@@ -104,6 +108,19 @@ def write_json(record: Mapping[str, Any], path: PathLike) -> None:
     with atomic_output(path) as stream:
         json.dump(record, stream, indent=1, ensure_ascii=False, allow_nan=False)
         stream.write("\n")
+
+
+def write_record(record: Mapping[str, Any], directory: PathLike) -> None:
+    """Write `run.json`, which says from now on whose the files of a run directory are.
+
+    Parameters
+    ----------
+    record : mapping
+        As in `write_json`.
+    directory : path
+    """
+    write_json(record, Path(directory) / RECORD)
+    (Path(directory) / BEGUN).unlink(missing_ok=True)
 
 
 def origin(version: str) -> dict[str, Any]:
