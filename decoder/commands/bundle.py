@@ -46,7 +46,10 @@ def add_parser(subparsers) -> None:
         "between spaces",
     )
     parser.add_argument(
-        "--output", required=True, metavar="SYSTEM", help="the directory; an older system there is replaced"
+        "--output",
+        required=True,
+        metavar="SYSTEM",
+        help="the directory; an older system there is replaced, unless it holds other files, too",
     )
     search = parser.add_argument_group("how the system will search, unless translate is told otherwise")
     add_search_settings(search)

@@ -47,7 +47,10 @@ def add_parser(subparsers) -> None:
     )
     _add_reading(parser)
     parser.add_argument(
-        "--output", required=True, metavar="PARSER", help="the directory; an older parser there is replaced"
+        "--output",
+        required=True,
+        metavar="PARSER",
+        help="the directory; an older parser there is replaced, unless it holds other files, too",
     )
     search = parser.add_argument_group("how the parser will search")
     add_search_settings(search)

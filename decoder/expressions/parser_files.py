@@ -26,6 +26,7 @@ from decoder.expressions.questions import doubt_of_letters
 from decoder.expressions.ranker import WORD_FEATURES, Ranker
 from decoder.system.inventory import Kind, Record, check_digests, read_record, write_record
 from decoder.system.models import (
+    MODEL_NAMES,
     Models,
     model_files,
     read_models,
@@ -51,6 +52,7 @@ __all__ = [
 ]
 
 _PARSER, _EXPRESSIONS, _RANKER = "parser.json", "expressions.json", "ranker.json"
+_NAMES = rf"{MODEL_NAMES}|expressions\.json|ranker\.json"
 _FORMAT, _FORMAT_OF_SPELLED = 1, 2  # With all language models as they are, or in another decoder's spelling.
 
 
@@ -100,7 +102,7 @@ def write_parser(
     Parameters
     ----------
     parts : ParserParts
-    output : a new directory, or an older parser, which is replaced
+    output : a new directory, or an older parser and nothing else, which is replaced
     reading : Reading
     settings : SearchDefaults
 
@@ -124,7 +126,7 @@ def write_parser(
     reading = reading._replace(form=reading.form or expressions.form)
     _check_form(expressions, reading.form, parts.expressions)
     ranker = None if parts.ranker is None else read_ranker(parts.ranker)
-    with new_directory(output, _PARSER, _KIND.name) as folder:
+    with new_directory(output, _PARSER, _KIND.name, _NAMES) as folder:
         models, described = write_models(*parts[:3], folder, settings, parts.spelling)
         write_expressions(expressions, folder / _EXPRESSIONS)
         decoder = _decoder(models, expressions, settings, parts.weights).predicting(reading.predicted)

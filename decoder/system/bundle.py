@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from decoder.system.inventory import Kind, Record, read_record, write_record
-from decoder.system.models import model_files, require_compiled, write_models, write_used_weights
+from decoder.system.models import MODEL_NAMES, model_files, require_compiled, write_models, write_used_weights
 from decoder.system.ranking import write_ranking
 from decoder.translation.decoder import Decoder
 from decoder.translation.settings import SearchDefaults, check_kept_settings
@@ -34,6 +34,7 @@ from scfg_sampler.rules.table import RuleTable
 __all__ = ["KIND", "RANKING", "read_system_record", "write_system"]
 
 SYSTEM, RANKING = "system.json", "ranking.bin"
+_NAMES = rf"{MODEL_NAMES}|ranking\.bin|preparation\.json|(case|subwords)\..+\.(json|model)"
 # With one language model, with several, and with some in another decoder's spelling.
 _FORMAT, _FORMAT_OF_SEVERAL, _FORMAT_OF_SPELLED = 1, 2, 3
 
@@ -55,7 +56,7 @@ def write_system(
     lm : an ARPA file or a compiled model, or several
     weights : a JSON file with a weight for every feature
     preparation : a directory with a `preparation.json`, if the system is to take raw text
-    output : a new directory, or an older system, which is replaced
+    output : a new directory, or an older system and nothing else, which is replaced
     settings : SearchDefaults
     spelling : the format of the table, whose decoder's language models it may come with
 
@@ -68,7 +69,7 @@ def write_system(
     """
     check_kept_settings(settings)
     prepared = None if preparation is None else load_preparation(preparation)
-    with new_directory(output, SYSTEM, KIND.name) as folder:
+    with new_directory(output, SYSTEM, KIND.name, _NAMES) as folder:
         models, described = write_models(grammar, lm, weights, folder, settings, spelling)
         own, lms, known = models
         beam, max_targets, widen, _, _ = settings

@@ -35,6 +35,7 @@ from scfg_sampler.formats import DECODERS
 from scfg_sampler.rules.table import RuleTable
 
 __all__ = [
+    "MODEL_NAMES",
     "Models",
     "model_files",
     "read_models",
@@ -44,6 +45,9 @@ __all__ = [
 ]
 
 _LM, _WEIGHTS = "lm.bin", "weights.json"
+
+MODEL_NAMES = r"grammar\.bin|lm(-[0-9]+)?\.bin|weights\.json"
+"""What the files are called, as a regular expression."""
 
 
 class Models(NamedTuple):

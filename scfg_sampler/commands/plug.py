@@ -45,7 +45,8 @@ def add_parser(subparsers) -> None:
         "--output",
         metavar="DIR",
         required=True,
-        help="the directory, which can be moved; an older one of this command is replaced",
+        help="the directory, which can be moved; an older one of this command is replaced, unless it "
+        "holds other files, too",
     )
     parser.add_argument(
         "--from",

@@ -52,6 +52,12 @@ from scfg_sampler.rules.text import Rule, RuleProblem
 __all__ = ["PLUG", "Parts", "Report", "write_plug"]
 
 PLUG, README = "plug.json", "README"
+_KIND = "directory that plug made"
+_NAMES = (
+    r"README|(grammar|rule-table|rules)\.gz(\.json)?|(glue|copy)-rules|glue-grammar|lm(\.[0-9]+)?\.arpa"
+    r"|weights|(cdec|moses|travatar)\.ini|joshua\.config"
+)
+"""What its other files are called, for whatever decoder."""
 _OWN_NAMES = {  # What a feature of a table cannot be called.
     "cdec": r"LanguageModel(_[0-9]+)?(_OOV|_Emit)?|Glue|PassThrough\S*|WordPenalty",
     "moses": r"",
@@ -116,7 +122,7 @@ def write_plug(
     decoder : str
         One of `PLUGS`.
     output : path
-        A new directory, or an older one of this kind, which is replaced.
+        A new directory, or an older one of this kind with nothing else in it, which is replaced.
     pop_limit, max_span : int
         As `Search` has them.
     advance : callable
@@ -151,7 +157,7 @@ def write_plug(
     _check_features(parts, decoder)
     theirs = their_weights(weights, _feature_names(parts), decoder, len(parts.lms))
     spelling = Spelling(escaped=parts.escaped, linear=True)
-    with new_directory(output, PLUG, "directory that plug made") as folder:
+    with new_directory(output, PLUG, _KIND, _NAMES) as folder:
         spell = speller(decoder, parts.escaped).write
         of_table = speller(parts.origin, parts.escaped)
         models = [

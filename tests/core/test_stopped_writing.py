@@ -76,7 +76,7 @@ def _scratch(place: Path) -> None:
 
 
 def _system(place: Path) -> None:
-    with new_directory(place / "system", "mark", "system") as folder:
+    with new_directory(place / "system", "mark", "system", "part") as folder:
         (folder / "mark").write_text("new")
 
 

@@ -354,6 +354,19 @@ def test_an_older_directory_is_replaced_and_nothing_else(folder, capsys):
 
 
 @pytest.mark.parametrize("decoder", READERS)
+def test_results_in_an_older_directory_are_not_lost(folder, decoder, capsys):
+    """Whatever decoder it was for, and with several language models."""
+    for older in READERS:
+        assert plug_two(folder, older, f"--output={folder / decoder}", "--quiet") == 0
+    (folder / decoder / "test.out").write_text("kept")
+    capsys.readouterr()
+    assert plug_two(folder, decoder) == 2
+    found = "holds test.out, which is no part of a directory that plug made. Move it,"
+    assert f"{folder / decoder}: {found} or name another directory\n" in capsys.readouterr().err
+    assert (folder / decoder / "test.out").read_text() == "kept"
+
+
+@pytest.mark.parametrize("decoder", READERS)
 def test_commands_of_the_readme_translate_as_from_our_own_files(folder, decoder, monkeypatch):
     """Also words that look like escapes, and lines without words."""
     assert plug(folder, decoder, "--quiet") == 0

@@ -336,6 +336,18 @@ def test_an_older_parser_is_replaced_and_nothing_else_is(parts, parser, capsys):
     assert [path.name for path in other.iterdir()] == ["mine"]
 
 
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_results_in_an_older_parser_are_not_lost(parts, parser, capsys, is_damaged):
+    if is_damaged:
+        (parser / "parser.json").write_text("{")
+    assert bundle(parts, parser) == 0
+    (parser / "parses.txt").write_text("kept")
+    assert bundle(parts, parser) == 2
+    hint = "Move it, or name another directory"
+    assert f"{parser}: holds parses.txt, which is no part of a parser. {hint}\n" in capsys.readouterr().err
+    assert (parser / "parses.txt").read_text() == "kept"
+
+
 @pytest.mark.parametrize(
     "name", ["grammar.bin", "lm.bin", "weights.json", "expressions.json", "ranker.json", "parser.json"]
 )
