@@ -4,6 +4,9 @@ Lines end with a line feed and nothing else: U+2028 or a carriage return inside 
 mark at the beginning, which some editors write, is dropped. A file with carriage returns and without a line
 feed is refused: its lines end as on old Macs. Gzip is recognised by content on reading and by the suffix
 `.gz` on writing. "-" is standard input or output.
+
+The fact a newcomer would get wrong: /dev/stdout may be a file (`>> log`), which has a name of its own. It was
+opened by somebody else, who has written into it, and goes on to; so it is written to, and never replaced.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -22,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from scfg_sampler.core.leftovers import has_locks, hold, sync_directory, sync_file
+from scfg_sampler.core.leftovers import has_locks, hold, sync_directory, sync_file, temporary_directory
 from scfg_sampler.core.signals import signals_held
 from scfg_sampler.errors import InputError
 
@@ -176,7 +180,8 @@ def atomic_path(path: PathLike, *, durable: bool = True) -> Iterator[Path]:
 
     The contents are on the disk before they have the name, and the name before this returns, so that not even
     a loss of power leaves half a file. What a killed process has left is written over. A symbolic link stays
-    one. Devices and pipes cannot be replaced: they are yielded themselves.
+    one. Devices and pipes cannot be replaced: they are yielded themselves. What is in the temporary path is
+    added to a file that is open already, such as /dev/stdout.
 
     Parameters
     ----------
@@ -191,8 +196,8 @@ def atomic_path(path: PathLike, *, durable: bool = True) -> Iterator[Path]:
     """
     _require_path(path)
     if is_device(path):
-        with naming(path, path):
-            yield Path(path)
+        with _of_device(path) as place:
+            yield place
         return
     target = Path(os.path.realpath(path))
     temporary, held = None, None
@@ -217,6 +222,25 @@ def atomic_path(path: PathLike, *, durable: bool = True) -> Iterator[Path]:
     finally:
         if held is not None:
             os.close(held)
+
+
+@contextlib.contextmanager
+def _of_device(path: PathLike) -> Iterator[Path]:
+    """A device itself; for a file that is open already, a temporary path whose contents are added to it."""
+    number = _descriptor(path)
+    if number is None or not stat.S_ISREG(_mode(path)):
+        with naming(path, path):
+            yield Path(path)
+        return
+    with contextlib.ExitStack() as stack:
+        with naming(path, None):
+            place = Path(stack.enter_context(temporary_directory("scfg-output-")), "output")
+        with naming(path, place):
+            yield place
+            if sys.stdout is not None:  # What was printed before comes before.
+                sys.stdout.flush()
+            with open(place, "rb") as written, open(os.dup(number), "wb") as out:
+                shutil.copyfileobj(written, out)
 
 
 def _partial(target: Path) -> tuple[Path, int]:
@@ -289,9 +313,25 @@ def _require_path(path: object) -> None:
 
 
 def is_device(path: PathLike) -> bool:
-    """Whether there is something of that name that is neither a file nor a directory."""
+    """Whether there is something of that name that is neither a file nor a directory, or is open already."""
     mode = _mode(path)
-    return mode != 0 and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    return _descriptor(path) is not None or (mode != 0 and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)))
+
+
+def _descriptor(path: PathLike) -> int | None:
+    """The number of the open file that a name stands for, as /dev/stdout for 1; None of other names."""
+    place = os.fspath(path)
+    for _ in range(_LINKS):
+        folder, name = os.path.split(os.path.abspath(place))
+        if name.isdecimal() and os.path.realpath(folder) == os.path.realpath("/dev/fd"):
+            return int(name)
+        if not os.path.islink(place):
+            break
+        place = os.path.join(folder, os.readlink(place))
+    return None
+
+
+_LINKS = 40  # As many as Linux follows.
 
 
 def is_stream(path: PathLike) -> bool:
