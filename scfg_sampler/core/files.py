@@ -153,7 +153,7 @@ def atomic_output(path: PathLike, *, binary: bool = False, durable: bool = True)
 
     Until then an older file of that name stays as it is; a device or a pipe is written to at once. Text is
     UTF-8 with line feeds; names ending in `.gz` are compressed, without a time stamp, so that equal content
-    gives equal bytes.
+    gives equal bytes. What is not UTF-8 in names of files is written as `\\udcff`, which JSON reads back.
     """
     if str(path) == "-":
         yield sys.stdout.buffer if binary else sys.stdout
@@ -170,7 +170,8 @@ def atomic_output(path: PathLike, *, binary: bool = False, durable: bool = True)
             stack.enter_context(zipped)
             stream = stack.enter_context(io.BufferedWriter(zipped, 1 << 18))
         if not binary:
-            stream = stack.enter_context(io.TextIOWrapper(stream, encoding="utf-8", newline="\n"))
+            wrapped = io.TextIOWrapper(stream, "utf-8", errors="backslashreplace", newline="\n")
+            stream = stack.enter_context(wrapped)
         yield stream
 
 

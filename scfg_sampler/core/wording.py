@@ -1,4 +1,4 @@
-"""How messages and pages say things: `1 line`, `2 lines`, `1,000 rules`; `old/run` and `new/run`.
+"""How messages and pages say things: `1 line`, `2 lines`, `1,000 rules`; `old/run` and `new/run`; `\\xff`.
 
 The fact a newcomer would get wrong: what follows may depend on the number as well (`1 sentence has`, `2
 sentences have`), so that both forms can be given.
@@ -7,10 +7,11 @@ sentences have`), so that both forms can be given.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["counted", "distinct_names", "file_size"]
+__all__ = ["counted", "distinct_names", "file_size", "legible"]
 
 
 def counted(number: float, one: str, many: str | None = None, spec: str = "") -> str:
@@ -54,3 +55,16 @@ def distinct_names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     while len({each[-number:] for each in parts}) < different:
         number += 1
     return ["/".join(each[-number:]) for each in parts]
+
+
+def legible(text: str) -> str:
+    """A text with names of files in it, whose bytes that are not UTF-8 are spelled out.
+
+    >>> print(legible("text:m\\udcfcller.de"))
+    text:m\\xfcller.de
+    """
+    return _BYTE.sub(lambda byte: f"\\x{ord(byte[0]) & 0xFF:02x}", text)
+
+
+_BYTE = re.compile("[\udc80-\udcff]")
+"""A byte that is not UTF-8, as Python has it in names of files."""

@@ -220,7 +220,8 @@ def build_app(sources: Sources) -> Callable:
 
 def _json(response: Any, content: Mapping[str, Any], status: int = 200, headers: Any = None) -> Any:
     body = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return response(body, status, headers, "application/json; charset=utf-8")
+    encoded = body.encode("utf-8", "backslashreplace")  # What is not UTF-8 in names of files, as JSON has it.
+    return response(encoded, status, headers, "application/json; charset=utf-8")
 
 
 class _Desk:

@@ -27,7 +27,7 @@ from scfg_sampler.core.arguments import (
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.core.wording import counted
+from scfg_sampler.core.wording import counted, legible
 from scfg_sampler.corpus.span_forms import FORMS, SIDES
 from scfg_sampler.formats.conversion import PLAIN, Spelling, loss_message, read_table, write_table
 from scfg_sampler.formats.tables import iterate_rules
@@ -138,7 +138,7 @@ class Rules(Sequence[Rule]):
             # Files round features, so the rows are this table's own.
             found = {(each.source, each.target) for each in Rules(read_rule_table(kept, labels=True))}
         rows = np.array([each[:2] in found for each in self], bool)
-        made = f"{self.table.signature or 'filtered'}|text:{name}"  # As `filter` says it.
+        made = f"{self.table.signature or 'filtered'}|text:{legible(name)}"  # As `filter` says it.
         return Rules(select_rows(self.table, rows)._replace(signature=made))
 
     def _part(self, rows: np.ndarray) -> Rules:

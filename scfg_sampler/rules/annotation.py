@@ -15,6 +15,7 @@ import numpy as np
 
 from scfg_sampler.core.arrays.ragged import group_rows
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.wording import legible
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.rules.mixing import joined_sides
 from scfg_sampler.rules.table import RuleTable, read_rule_table, write_rule_table
@@ -62,7 +63,8 @@ def annotate_table(
         raise SettingsError(f"--prefix is {prefix}; with it {name} would be there twice, so choose another")
     row = rows_of_same_rules(*tables)
     made = annotated(tables[0], tables[1], row, names, features)
-    write_rule_table(made._replace(signature=f"{tables[0].signature}|features_of:{other}"), output)
+    written = f"{tables[0].signature}|features_of:{legible(str(other))}"
+    write_rule_table(made._replace(signature=written), output)
     return len(row), int((row >= 0).sum())
 
 

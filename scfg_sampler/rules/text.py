@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.numerals import real_number
-from scfg_sampler.core.wording import counted
+from scfg_sampler.core.wording import counted, legible
 from scfg_sampler.errors import RuleTableError
 
 __all__ = [
@@ -209,7 +209,7 @@ def signature(settings: Iterable[tuple[str, object]]) -> str:
     from scfg_sampler import __version__
 
     parts = [f"{name}:{value}" for name, value in settings]
-    return " ".join("|".join([f"scfg-sampler {__version__}", *parts]).split())
+    return legible(" ".join("|".join([f"scfg-sampler {__version__}", *parts]).split()))
 
 
 def _parse(line: str, keeps_labels: bool) -> Rule:

@@ -33,6 +33,7 @@ from scfg_sampler.core.files import PathLike, atomic_output, is_stream, read_lin
 from scfg_sampler.core.jit import borrowing, kernel
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.streams import ordered
+from scfg_sampler.core.wording import legible
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.rules.line_check import explain, is_bar, is_rule, new_line_check, same_bytes, with_room_for
 from scfg_sampler.rules.record import read_signature, require_record_place, write_record
@@ -248,7 +249,7 @@ def _signature(comment: str | None, table: PathLike, source: PathLike | None, ma
     settings = ["" if source is None else f"|text:{source}", f"|max-targets:{max_targets}"]
     more = "".join(settings[: 1 + (max_targets is not None)])
     before = read_signature(table) if comment is None else comment
-    return (before or "filtered") + " ".join(more.split())
+    return (before or "filtered") + legible(" ".join(more.split()))
 
 
 def _best_targets(lines: Iterator[_Lines], most: int, path: PathLike) -> Iterator[_Lines]:

@@ -195,6 +195,13 @@ def test_other_methods_and_paths_are_refused_in_json(port, method, path, status)
     assert list(json.loads(response.read())) == ["error"]
 
 
+def test_a_name_that_is_not_utf8_is_told(port, monkeypatch):
+    monkeypatch.setattr("scfg_sampler.explore.server.described", lambda *given: {"name": "m\udcfcller"})
+    status, _, body = send(port, "/about")
+    assert status == 200
+    assert json.loads(body)["name"] == "m\udcfcller"
+
+
 def test_a_fault_is_told_without_its_insides(port, sources, monkeypatch):
     monkeypatch.setattr(type(sources.systems[0]), "with_weights", lambda self, weights: 1 / 0)
     status, answer = asked(port, "/translate", {"text": "a"})
