@@ -217,6 +217,52 @@ def test_what_is_a_part_of_a_value_and_no_file_that_is_read_may_be_written_over(
     assert "would be lost" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("place", ["there", "there/", "new/", "link"])
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [
+        (decoder.cli.main, "tune --grammar g --lm l --source s --references r --output"),
+        (decoder.cli.main, "train-lm text --output"),
+        (decoder.cli.main, "translate --grammar g --lm l --weights w --derivations"),
+        (monolingual.cli.main, "dmv train text --output"),
+        (monolingual.cli.main, "dmv train text --output m --covariances"),
+        (monolingual.cli.main, "dmv train text --output m --trace"),
+        (monolingual.cli.main, "pcfg train g --sentences s --output"),
+        (scfg_sampler.cli.main, "extract --source s --target t --alignment a --output"),
+        (scfg_sampler.cli.main, "convert --to moses --text s"),
+    ],
+)
+def test_a_file_that_has_the_name_of_a_directory_is_refused_at_once(
+    program, command, place, tmp_path, monkeypatch, capsys
+):
+    """Before anything is read, as all work would be lost at the end."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there")
+    with pytest.raises(SystemExit, match="2"):
+        program([*command.split(), place])
+    name = "--text" if command.startswith("convert") else command.split()[-1]
+    assert f": {name} is {place}, a directory; name a file. Try" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "there"]
+
+
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [
+        (scfg_sampler.cli.main, "sample --source s --target t --alignment a --output there/"),
+        (scfg_sampler.cli.main, "align --source s --target t --output there"),
+        (scfg_sampler.cli.main, "filter g --source s --per-sentence there/"),
+        (decoder.cli.main, "bundle --grammar g --lm l --weights w --output there/"),
+        (decoder.cli.main, "translate --grammar g --lm l --weights w --hypergraph there"),
+    ],
+)
+def test_outputs_of_several_files_may_be_directories(program, command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    assert program(command.split()) == 2  # The next thing that is missing.
+    assert "a directory; name a file" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("there", [True, False])
 @pytest.mark.parametrize(
     ("names", "other"), [("--derivations ./o", "--output"), ("--hypergraph o", "--output")]

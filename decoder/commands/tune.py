@@ -208,18 +208,14 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _require_place(output: str) -> None:
-    """Refuse standard output, pipes, and directories."""
-    import os
-
+    """Refuse standard output, and pipes."""
     from scfg_sampler.core.files import is_stream
-    from scfg_sampler.errors import InputError, SettingsError
+    from scfg_sampler.errors import SettingsError
 
     if is_stream(output):
         raise SettingsError(
             f"--output is {output}, but rounds are kept beside the weights; name a file for them"
         )
-    if os.path.isdir(output) or output.endswith(os.sep):
-        raise InputError(output, None, "is a directory", "Name a file for the weights")
 
 
 def _decoder(options: argparse.Namespace) -> Decoder:

@@ -61,7 +61,7 @@ def weight_vector(
     path: PathLike | None = None,
     sparse_names: Sequence[str] = (),
 ) -> np.ndarray:
-    """The weights in the order of the names, float64. Warns about weights that no feature uses.
+    """The weights in the order of the names, float64. Warns about weights but 0 that no feature uses.
 
     sparse_names : of features that few rules have, whose weights follow, 0 where there is none. There is a
         warning if none of them has one.
@@ -77,7 +77,7 @@ def weight_vector(
         raise InputError(path, None, found, "Add it to the weights, as 0 to ignore the feature")
     place = "" if path is None else f"{path}: "
     known = {*names, *sparse_names}
-    unused = [name for name in weights if name not in known]
+    unused = [name for name, value in weights.items() if name not in known and value]
     if unused:
         named = unused if len(unused) <= _MOST_NAMED else [*unused[:3], f"nor {len(unused) - 3} others"]
         warn(f"{place}no feature is called {', '.join(named)}; not used")

@@ -83,7 +83,8 @@ def _add_sets(parser: argparse.ArgumentParser) -> None:
             f"--{name}",
             type=int,
             metavar="N",
-            help="how many source sentences; 0 for none (default: a tenth, at most 500)",
+            help="how many source sentences; 0 for none (default: a tenth, at most 500, and at most a "
+            "quarter of those that may be drawn)",
         )
         sets.add_argument(f"--{name}-source", metavar="F", help="or a set of your own, …")
         sets.add_argument(

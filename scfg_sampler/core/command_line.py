@@ -93,8 +93,8 @@ class CommandParser(Parser):
         found, rest = super().parse_known_args(given, namespace)
         if rest:
             self.error(f"'{rest[0]}' is more than it takes")
-        if collision := self.collision(found):
-            self.error(collision)
+        if wrong := self.collision(found) or self.misplaced(found):
+            self.error(wrong)
         return found, rest
 
     def _present_names(self, given: list[str]) -> list[str]:

@@ -158,6 +158,17 @@ class Parser(argparse.ArgumentParser):
                 return f"{told}, which {reader} reads, and would be lost; name another file"
         return self._collision_within(options)
 
+    def misplaced(self, options: argparse.Namespace) -> str:
+        """Why something cannot be written: its name is that of a directory; empty if it can."""
+        for name, path, _ in self._outputs(options):
+            metavar = self._option_string_actions[name].metavar
+            several = name in self.written_suffixes or name in self.written_within
+            if several or metavar in _SEVERAL_FILES or path == "-":
+                continue
+            if os.path.isdir(path) or path.endswith(os.sep):
+                return f"{name} is {path}, a directory; name a file"
+        return ""
+
     def _outputs(self, options: argparse.Namespace) -> Iterator[tuple[str, str, str | None]]:
         """An option, a file that it has written, and of a pair what that is made of."""
         for name in (*self.written, *self.written_suffixes):

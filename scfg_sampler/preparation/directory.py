@@ -50,11 +50,9 @@ __all__ = [
     "refuse_own_files",
 ]
 
-_SHARE, _MOST = 10, 500  # Of the sentences, at most so many, are a set whose size is not given.
-
 
 class SplitSettings(NamedTuple):
-    """How the sets are drawn: their sizes in source sentences, None for a tenth of all but at most 500."""
+    """How the sets are drawn: their sizes in source sentences; None as `split` has it."""
 
     dev: int | None = None
     test: int | None = None
@@ -159,6 +157,8 @@ def prepare(
         The text or the settings cannot be used, or the directory holds such files; none is changed then.
     """
     raw = list(pairs)
+    if not raw:
+        raise InputError(origin.get("source"), None, "has no lines", "Give text, one sentence a line")
     cleaned = clean(raw, limits)
     train, dev, test = _divided(cleaned, splitting, given)
     if not train:
@@ -216,9 +216,8 @@ def _divided(
             leave_out(cleaned, "held out", pair)
         else:
             kept.append(pair)
-    default = min(_MOST, len({pair.source for pair in kept}) // _SHARE)
     dev_size, test_size = (
-        0 if held is not None else default if size is None else size
+        0 if held is not None else size
         for held, size in ((given.dev, splitting.dev), (given.test, splitting.test))
     )
     train, dev, test = split(kept, dev_size, test_size, splitting.seed)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from scfg_sampler.core.wording import counted
@@ -26,6 +26,7 @@ __all__ = ["HeldOut", "Split", "groups", "held_out", "split"]
 
 _MOST_REFERENCES = 4
 _LARGEST_GROUP = 8
+_MOST, _SHARE, _SHARE_OF_SMALL = 500, 10, 4  # Of the sentences of a set whose size is not given.
 
 
 class HeldOut(NamedTuple):
@@ -47,11 +48,12 @@ class Split(NamedTuple):
     test: HeldOut
 
 
-def split(pairs: Sequence[Pair], dev: int, test: int, seed: int) -> Split:
+def split(pairs: Sequence[Pair], dev: int | None, test: int | None, seed: int) -> Split:
     """Pairs divided into training pairs and sets of `dev` and `test` source sentences.
 
     A set may have a few sentences more, because groups are not divided. Groups of more than eight pairs are
-    for training.
+    for training. None is a tenth of all source sentences, at most 500, and at most a quarter of those that
+    may be drawn.
 
     Raises
     ------
@@ -60,6 +62,9 @@ def split(pairs: Sequence[Pair], dev: int, test: int, seed: int) -> Split:
     """
     small = [group for group in groups(pairs) if len(group) <= _LARGEST_GROUP]
     small.sort(key=lambda group: _priority(min(pairs[at].source for at in group), seed))
+    of_all, of_small = (len({pairs[at].source for at in rows}) for rows in (range(len(pairs)), _all(small)))
+    default = min(_MOST, of_all // _SHARE, of_small // _SHARE_OF_SMALL)
+    dev, test = (default if size is None else size for size in (dev, test))
     sets: list[HeldOut] = []
     drawn: set[int] = set()
     waiting = iter(small)
@@ -109,9 +114,13 @@ def held_out(pairs: Sequence[Pair]) -> HeldOut:
     return HeldOut(list(references), list(references.values()))
 
 
+def _all(found: Sequence[Sequence[int]]) -> Iterator[int]:
+    return itertools.chain.from_iterable(found)
+
+
 def _extent(pairs: Sequence[Pair], small: Sequence[Sequence[int]]) -> str:
     """How many pairs there are to draw from, and why others, if there are any, are not."""
-    drawable = set(itertools.chain.from_iterable(small))
+    drawable = set(_all(small))
     said = f"{counted(len(drawable), 'pair')} in {counted(len(small), 'group')} that share no sentence"
     others = [pair for at, pair in enumerate(pairs) if at not in drawable]
     if not others:

@@ -92,28 +92,6 @@ def test_rounds_are_not_kept_beside_standard_output(tmp_path, monkeypatch, capsy
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("output", ["there", "there/", "new/"])
-def test_weights_are_not_written_to_a_directory_when_all_is_done(output, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "there").mkdir()
-    command = [
-        "tune",
-        "--grammar",
-        "g",
-        "--lm",
-        "l",
-        "--source",
-        "s",
-        "--references",
-        "r",
-        "--output",
-        output,
-    ]
-    assert main(command) == 2
-    assert capsys.readouterr().err == f"scfg-decoder: {output}: is a directory. Name a file for the weights\n"
-    assert [each.name for each in tmp_path.rglob("*")] == ["there"]
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -190,6 +190,7 @@ def _through(forest):
     return best
 
 
+@pytest.mark.usefixtures("plain_kernels")
 @pytest.mark.parametrize("seed", range(8))
 def test_margins_shrink_by_what_the_best_derivation_through_a_cell_lacks(seed):
     known = case(500 + seed, 1, length=4)

@@ -170,6 +170,20 @@ def test_sets_that_are_too_large_are_refused():
         split(MANY, 150, 100, 1)
 
 
+def test_sizes_that_are_not_given_leave_something_to_draw_from():
+    """A tenth of all source sentences, unless most of them hang together by a sentence that comes again."""
+    of_all, capped = split(MANY, None, None, 1), split([*MANY[:20], *pairs_of(*_SAME)], None, None, 1)
+    assert (len(of_all.dev.sources), len(of_all.test.sources)) == (20, 20)
+    small = len({pair.source for pair in MANY[:20]})
+    assert len(_SAME) > 20 * small
+    assert all(small // 4 <= len(held.sources) < small // 2 for held in (capped.dev, capped.test))
+    assert len(split(MANY, 7, None, 1).test.sources) == 20
+    assert split(MANY, 0, None, 1).dev.sources == []
+
+
+_SAME = [(f"always {n}", "the same") for n in range(1000)]
+
+
 def test_why_pairs_are_not_to_be_drawn_is_told():
     chained = [(f"c{n}", f"d{n + shift}") for n in range(5) for shift in (0, 1)] + [("c0", "d9")]
     with pytest.raises(SettingsError) as told:

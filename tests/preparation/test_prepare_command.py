@@ -287,6 +287,15 @@ def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(raw, cap
     assert not (raw / "data").exists()
 
 
+def test_a_text_without_lines_is_said_to_have_none(tmp_path, capsys):
+    for name in ("raw.de", "raw.en"):
+        (tmp_path / name).write_text("")
+    files = ["--source", f"{tmp_path}/raw.de", "--target", f"{tmp_path}/raw.en"]
+    assert main(["prepare", *files, "--output", f"{tmp_path}/data"]) == 2
+    assert "raw.de: has no lines. Give text, one sentence a line\n" in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -198,11 +198,14 @@ def restored_if_refused(directory: PathLike, *names: str) -> Iterator[None]:
             yield
         except BaseException:
             if _content(place / RECORD) == record:
+                # Where that fails, what had gone wrong before is the thing to tell.
                 for path in files:
-                    if path not in older:
-                        path.unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):
+                        if path not in older:
+                            path.unlink(missing_ok=True)
                 for path, copy in kept.items():
-                    shutil.copy2(copy, path)
+                    with contextlib.suppress(OSError):
+                        shutil.copy2(copy, path)
                 for parent in made:
                     with contextlib.suppress(OSError):  # It holds other files by now, or was never made.
                         parent.rmdir()

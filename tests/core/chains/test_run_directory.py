@@ -105,6 +105,19 @@ def test_what_links_lead_to_comes_back_unless_a_run_begins(tmp_path):
     assert os.readlink(tmp_path / "own" / "nowhere") == "no/where"
 
 
+def test_why_a_run_does_not_begin_is_said_although_nothing_can_be_brought_back(tmp_path):
+    (tmp_path / "corpus").write_text("mine")
+
+    def begin():
+        with occupied.restored_if_refused(tmp_path, "corpus/text", "grammar"):
+            (tmp_path / "grammar").write_text("newer")
+            raise InputError(tmp_path, None, "why", "Do otherwise")
+
+    with pytest.raises(InputError, match="why"):
+        begin()
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+
+
 def test_what_a_run_reads_comes_back_unless_another_one_begins(tmp_path):
     (tmp_path / "run.json").write_text("older")
     (tmp_path / "corpus").mkdir()

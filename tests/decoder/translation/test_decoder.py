@@ -134,6 +134,13 @@ def test_a_weight_without_feature_is_a_warning(capsys):
         {**WEIGHTS, "Forgotten": 1.0},
     )
     assert "no feature is called Forgotten" in capsys.readouterr().err
+    Decoder(
+        small.grammar_of(RULES, 5),
+        build_lm(model),
+        LmVocabulary(model.words),
+        {**WEIGHTS, "Forgotten": 0.0},
+    )
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("option", ["beam", "max_targets", "widen"])
