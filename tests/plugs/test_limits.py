@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from scfg_sampler.rules.text import Rule
 from tests.formats.test_labels import labelled_table
 from tests.plugs.directories import ARPA, complaint, plug
 from tests.plugs.test_labels import save
+from tests.rules.test_table import table_of
 
 LONG = "[X] ||| a b c ||| t ||| LogForward=0\n"
 RULES = "[X] ||| [X,1] b [X,2] ||| [X,1] t [X,2] ||| LogForward=0\n[X] ||| b ||| u ||| LogForward=0\n"
@@ -60,12 +62,14 @@ def test_moses_is_said_to_leave_out_a_last_line_without_an_end(tmp_path, capsys)
 
 def test_weights_of_cdec_do_not_begin_as_binary_ones_do(tmp_path):
     """utils/weights.cc: a file that begins with `_PHWf` is one that was packed."""
-    rules = RULES.replace("LogForward", "_PHWf")
-    save_text(tmp_path, rules, _PHWf=1.0)
-    (tmp_path / "w.json").write_text((tmp_path / "w.json").read_text().replace('"LogForward": 0.5, ', ""))
+    names = ("_PHWf", "LogForward")  # Weights of rules are written in the order of the table.
+    save(tmp_path, table_of([Rule(("a",), ("t",), dict.fromkeys(names, 1.0), ())], names))
+    own = dict.fromkeys((*names, "LanguageModel", "Glue", "PassThrough"), 1.0)
+    (tmp_path / "w.json").write_text(json.dumps(own))
     assert plug(tmp_path, "cdec", "--quiet") == 0
     text = (tmp_path / "cdec" / "weights").read_text()
-    assert "\n_PHWf 1.0\n" in text
+    assert not text.startswith("_PHWf")
+    assert re.findall("^[^ ]+", text, re.MULTILINE)[-2] == "_PHWf"
 
 
 def test_cdec_has_glue_rules_where_gaps_alone_have_labels(tmp_path):
