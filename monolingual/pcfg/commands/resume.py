@@ -17,7 +17,7 @@ def add_parser(subparsers) -> None:
         "resume",
         help="continue a run, bit for bit as if it had never stopped",
         description="Continue a run of pcfg sample from its checkpoints, or prolong it. The grammar and the "
-        "data must still be where they were.",
+        "data must still be where they were; what came from standard input has to come from there again.",
         epilog="example:\n  scfg-monolingual pcfg resume run --iterations 5000",
     )
     parser.add_argument("output", metavar="RUN", help="run directory")
@@ -40,7 +40,8 @@ def run(options: argparse.Namespace) -> None:
         settings = record["settings"]
         require_each(int, settings["iterations"], settings["chains"], settings["block"])
         require_each(bool, record["finished"])
-        require_each(dict, settings["options"])
+        require_each(dict, settings["options"], settings["digests"])
+        require_each(str, *settings["digests"].values())
         return record
 
     record = read_record(options.output, "pcfg sample", restored)
@@ -57,4 +58,4 @@ def run(options: argparse.Namespace) -> None:
         sweeps.append(settings["iterations"])
     require_sweeps_left(options.output, max(sweeps), given["iterations"], is_finished=record["finished"])
     given |= {name: getattr(options, name) for name in ("output", "threads", "check", "checkpoint_every")}
-    execute({**given, "overwrite": True, "quiet": options.quiet}, resume=True)
+    execute({**given, "overwrite": True, "quiet": options.quiet}, settings["digests"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from monolingual.pcfg.approaches import APPROACHES, PROPOSALS
@@ -105,20 +106,33 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Sample, and say what came of it."""
-    execute(vars(options), resume=False)
+    execute(vars(options))
 
 
-def execute(given: dict, *, resume: bool) -> None:
-    """Run a chain from the options as a dictionary, which `resume` reads from the run directory."""
+def execute(given: dict, begun_with: Mapping[str, str] | None = None) -> None:
+    """Run a chain.
+
+    Parameters
+    ----------
+    given : dict
+        The options, which `resume` reads from the run directory.
+    begun_with : mapping, optional
+        On resuming, the digests of what the run was begun with, by option. Of standard input, versions
+        before there were any have none, and nothing is compared.
+
+    Raises
+    ------
+    CheckpointMismatch
+        Something that was read has another digest; the run is not touched.
+    """
     from monolingual.pcfg.model import build_model
     from monolingual.pcfg.run import RESULTS, Task, sample
     from monolingual.pcfg.scores import read_brackets
     from monolingual.pcfg.settings import Handling
     from scfg_sampler.core.chains.occupied import refuse_occupied
-    from scfg_sampler.core.files import file_digest
     from scfg_sampler.errors import SettingsError
 
-    options = argparse.Namespace(**given)
+    options, resume = argparse.Namespace(**given), begun_with is not None
     if not resume:
         refuse_occupied(options.output, options.overwrite, "pcfg resume", *RESULTS)
     if options.gold and not options.sentences:
@@ -141,19 +155,63 @@ def execute(given: dict, *, resume: bool) -> None:
     kept = {name: given[name] for name in sorted(given.keys() - NOT_DECISIVE)}
     if not resume:  # From anywhere, then.
         kept |= {name: str(Path(path).resolve()) for name, path in files.items() if path != "-"}
-    described = {
-        "options": kept,
-        "digests": {name: file_digest(path) for name, path in files.items() if path != "-"},
-    }
+    digests = _digests(files, (*grammar, probs, pseudo_counts), data, gold)
+    if begun_with is not None:
+        digests = {name: found for name, found in digests.items() if files[name] != "-" or name in begun_with}
+        _refuse_other_data(options.output, files, digests, begun_with)
     handling = Handling(options.threads, options.check, options.checkpoint_every)
     total = settings.iterations * settings.chains
     with (
         resumable("scfg-monolingual pcfg resume", options.output),
         console.progress("sampling", total) as advance,
     ):
-        task = Task(model, data, probs, gold, described)
+        task = Task(model, data, probs, gold, {"options": kept, "digests": digests})
         summary = sample(task, options.output, settings, handling, resume=resume, advance=advance)
     report(summary, options.output)
+
+
+def _digests(files: Mapping[str, str], grammar: tuple, data, gold) -> dict[str, str]:
+    """Digests of files by option; of standard input, which is read once, of what was found in it.
+
+    Of trees that is how often they use each rule, which is all that is learnt from.
+    """
+    from scfg_sampler.core.files import file_digest
+
+    found = {
+        "grammar": grammar,
+        "trees": (data.tree_counts,),
+        "sentences": (data.words, data.start),
+        "gold": gold,
+    }
+    return {name: file_digest(path) if path != "-" else _digest(found[name]) for name, path in files.items()}
+
+
+def _digest(parts: tuple) -> str:
+    """SHA-256 of arrays and names; None is a part, too."""
+    import hashlib
+    import json
+
+    import numpy as np
+
+    digest = hashlib.sha256()
+    for part in parts:
+        text = part.tobytes() if isinstance(part, np.ndarray) else json.dumps(part).encode()
+        digest.update(b"%d " % len(text) + text)
+    return digest.hexdigest()
+
+
+def _refuse_other_data(
+    output: str, files: Mapping[str, str], found: Mapping[str, str], begun_with: Mapping[str, str]
+) -> None:
+    """Raise a CheckpointMismatch that says what is not what a run was begun with."""
+    from scfg_sampler.errors import CheckpointMismatch
+
+    names = [name for name in sorted({*found, *begun_with}) if found.get(name) != begun_with.get(name)]
+    if names:
+        places = ["standard input" if files.get(name) == "-" else files.get(name) for name in names]
+        told = ", ".join(f"{name} ({place})" for name, place in zip(names, places, strict=True))
+        hint = "Go on with what it was begun with, or begin another run"
+        raise CheckpointMismatch(f"{output} belongs to another run, which differs in {told}. {hint}")
 
 
 def _tell_of_idle(options: argparse.Namespace) -> None:
