@@ -7,12 +7,16 @@ are compared sweep by sweep.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.diagnostics import Diagnosis, diagnose_traces
+from scfg_sampler.core.chains.run_directory import TRACE
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.wording import counted
+from scfg_sampler.errors import InputError
 from scfg_sampler.learner.chains import chain_directories
 from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import LearnerSettings
@@ -50,7 +54,7 @@ SCALARS = (
 
 def read_traces(runs: Sequence[PathLike]) -> list[dict[str, np.ndarray]]:
     """The traces of all chains of some runs."""
-    return [read_trace(chain / "trace.tsv") for run in runs for chain in chain_directories(run)]
+    return [read_trace(chain / TRACE) for run in runs for chain in chain_directories(run)]
 
 
 def incomparable(runs: Sequence[PathLike]) -> list[str]:
@@ -104,10 +108,31 @@ def diagnose_runs(runs: Sequence[PathLike], burn_in: int | None = None) -> dict[
     ------
     ChainTooShort
         Too few sweeps are left to judge.
+    InputError
+        A trace is cut: it has fewer rows than sweeps were done.
     """
     chains = [chain for run in runs for chain in chain_directories(run)]
     if burn_in is None:
         burn_in = max(read_run(directory)["run"]["burn_in"] for directory in chains)
-    traces = read_traces(runs)
+    traces = [_whole_trace(run, chain) for run in runs for chain in chain_directories(run)]
     kept = [{name: trace[name] for name in ("sweep", *SCALARS) if name in trace} for trace in traces]
     return diagnose_traces(kept, burn_in=burn_in)
+
+
+def _whole_trace(run: PathLike, chain: Path) -> dict[str, np.ndarray]:
+    """The trace of a chain of a run; an InputError if it has fewer rows than the record says that there are.
+
+    The run may go on, or begin again, meanwhile. Its rows come before the record that tells of them, so that
+    a record that is the same before and behind the trace holds for it; of a run at work, less the last row.
+    """
+    record = read_run(chain)
+    while True:
+        trace = read_trace(chain / TRACE)
+        rows, sweeps = len(trace["sweep"]), record["sweeps"]
+        if rows >= sweeps - (not record["finished"]):
+            return trace
+        before, record = record, read_run(chain)
+        if record == before:
+            found = f"has {counted(rows, 'row')}, but {counted(sweeps, 'sweep was', 'sweeps were')} done"
+            hint = f"Restore the file, or start the run again; 'scfg-sampler verify {run}' tells more"
+            raise InputError(chain / TRACE, None, found, hint)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +74,32 @@ def test_chains_that_say_nothing_together_are_told_of(folder, capsys, tmp_path, 
         assert [each for each in notes if "R-hat compares" in each or "twice" in each] == [
             f"{each}." for each in found
         ]
+
+
+def keep_rows(chain: Path, rows: int) -> None:
+    lines = (chain / "trace.tsv").read_text().splitlines(keepends=True)
+    (chain / "trace.tsv").write_text("".join(lines[: 1 + rows]))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 19])
+@pytest.mark.parametrize(("run", "inside"), [("one", ""), ("two", "chain-2")])
+def test_a_cut_trace_is_said_to_be_cut_not_too_short(folder, tmp_path, capsys, run, inside, rows):
+    shutil.copytree(folder / run, tmp_path / run)
+    keep_rows(tmp_path / run / inside, rows)
+    told = "1 row" if rows == 1 else f"{rows} rows"
+    assert main(["diagnose", str(folder / "other"), str(tmp_path / run)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    trace = tmp_path / run / inside / "trace.tsv"
+    assert f"{trace}: has {told}, but 20 sweeps were done. Restore the file, or start" in said.err
+    assert f"'scfg-sampler verify {tmp_path / run}' tells more" in said.err
+    assert main(["verify", str(tmp_path / run)]) == 2
+
+
+@pytest.mark.parametrize(("rows", "status"), [(20, 0), (19, 0), (18, 2)])
+def test_of_a_run_at_work_the_last_row_may_be_on_its_way(folder, tmp_path, rows, status):
+    shutil.copytree(folder / "one", tmp_path / "one")
+    record = json.loads((tmp_path / "one" / "run.json").read_text())
+    (tmp_path / "one" / "run.json").write_text(json.dumps(record | {"finished": False}))
+    keep_rows(tmp_path / "one", rows)
+    assert main(["diagnose", str(tmp_path / "one"), "--burn-in", "5"]) == status

@@ -8,7 +8,7 @@ import pytest
 
 from scfg_sampler.cli import main
 from scfg_sampler.errors import InputError
-from scfg_sampler.learner import grammar, pair_posteriors
+from scfg_sampler.learner import diagnosis, grammar, pair_posteriors
 from scfg_sampler.learner import run as learner_run
 from scfg_sampler.learner.settings import GrammarSettings
 from scfg_sampler.report import page
@@ -101,6 +101,38 @@ def test_a_run_that_goes_on_is_verified_meanwhile(run, corpus_options, monkeypat
         patch.setattr(learner_run._Chain, "write_results", verified_then)
         assert sample(corpus_options, run, *SHORT, "--overwrite") == 130
     assert told == [0]
+
+
+def test_a_run_that_is_written_over_by_a_shorter_one_is_diagnosed(run, corpus_options, monkeypatch):
+    """The record is of more sweeps than the trace has rows by the time that it is read."""
+    assert sample(corpus_options, run, "--iterations", "30", "--burn-in", "2", "--overwrite") == 0
+    original = diagnosis.read_trace
+
+    def after_another(path):
+        monkeypatch.setattr(diagnosis, "read_trace", original)
+        assert sample(corpus_options, run, "--iterations", "12", "--burn-in", "2", "--overwrite") == 0
+        return original(path)
+
+    monkeypatch.setattr(diagnosis, "read_trace", after_another)
+    assert main(["diagnose", str(run)]) == 0
+
+
+def test_a_run_that_goes_on_is_diagnosed_meanwhile(run, corpus_options, monkeypatch):
+    """Its trace is ahead of its record after every sweep."""
+    original, told = learner_run._Chain._write_record, []
+
+    def diagnosed_then(chain, sweeps, **options):
+        if sweeps >= 8:
+            told.append(main(["diagnose", str(run), "--burn-in", "0"]))
+        record = original(chain, sweeps, **options)
+        if sweeps >= 8:
+            told.append(main(["diagnose", str(run), "--burn-in", "0"]))
+        return record
+
+    monkeypatch.setattr(learner_run._Chain, "_write_record", diagnosed_then)
+    assert sample(corpus_options, run, "--iterations", "12", "--burn-in", "2", "--overwrite") == 0
+    assert len(told) == 14
+    assert set(told) == {0}
 
 
 def test_nothing_is_left_of_the_results_of_a_run_that_is_written_over(

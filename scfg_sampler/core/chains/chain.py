@@ -255,7 +255,8 @@ def read_trace(path: PathLike) -> dict[str, np.ndarray]:
     header, *rows = _complete_lines(path) or [""]
     names = header.split("\t")
     if names[0] != "sweep":
-        raise InputError(path, 1, "no column 'sweep' in the first place", "Name the trace.tsv of a run")
+        hint = "Name the trace.tsv of a run" if header else "It is empty or cut: restore it, or sample again"
+        raise InputError(path, 1, "no column 'sweep' in the first place", hint)
     table = np.empty((len(rows), len(names)))
     for line, row in enumerate(rows):
         cells = row.split("\t")

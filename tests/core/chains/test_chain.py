@@ -175,8 +175,9 @@ def test_resuming_a_trace_with_other_columns_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"trace\.tsv:1: no column 'sweep'"),
-        ("a\tb\n", r"trace\.tsv:1: no column 'sweep'"),
+        ("", r"trace\.tsv:1: no column 'sweep' in the first place. It is empty or cut: restore it, or"),
+        ("sweep\tx", r"trace\.tsv:1: no column 'sweep' in the first place. It is empty or cut: restore"),
+        ("a\tb\n", r"trace\.tsv:1: no column 'sweep' in the first place. Name the trace\.tsv of a run"),
         ("sweep\tx\n0\t1\n1\n", r"trace\.tsv:3: 1 column instead of 2. Leave out the line, or sample again"),
         (
             "sweep\tx\n0\tmany\n",
