@@ -1,13 +1,12 @@
-"""The forest of a sentence as an explicit hypergraph of the core, and its best tree.
+"""The forest of a sentence as an explicit hypergraph of the core, for what needs all edges at once.
 
 A node is a symbol over a span, before or after unary rules. Edges join two nodes after unary rules to one
 before, by a binary rule, or spell a word; and from a node before unary rules an edge leads to each symbol
 above it in the closure. For sums that edge has the weight U*_AB, so that the core's inside values are those
-of `chart`; for the best tree it has the weight of the best chain of unary rules from A to B, V_AB, the
-closure in the semiring of the maximum.
+of `chart`; for the best tree, the weight V_AB of the best chain of unary rules from A to B.
 
-The fact a newcomer would get wrong: a best chain exists however heavy the cycles are, as long as none weighs
-more than 1, and it repeats nothing; so V is found where U* is infinite.
+The fact a newcomer would get wrong: this is nothing to find one best tree with. A forest has as many edges as
+there are ways to split its spans, times rules; `viterbi` keeps one for each symbol of a span.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from monolingual.pcfg.chart_grammar import ChartGrammar
-from scfg_sampler.core.forests.derivations import best_derivation
 from scfg_sampler.core.forests.hypergraph import Hypergraph
 
-__all__ = ["Forest", "best_tree", "best_unary_chains", "build_forest", "edge_log_weights"]
+__all__ = ["Forest", "build_forest", "edge_log_weights"]
 
 
 class Forest(NamedTuple):
@@ -122,84 +120,3 @@ def edge_log_weights(forest: Forest, word: np.ndarray, binary: np.ndarray, closu
         values[chosen] = weights[forest.entry[chosen]]
     with np.errstate(divide="ignore"):
         return np.log(values)
-
-
-def best_unary_chains(chart: ChartGrammar, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The weight of the best chain of unary rules for each entry of the closure, and its first rule.
-
-    Parameters
-    ----------
-    chart : ChartGrammar
-    weights : float64, shape (R,)
-        At most 1 each.
-
-    Returns
-    -------
-    float64 and int32, shape (C,), in the order of `closure_child`; the first step is an index into
-    `unary_rule`, −1 for the empty chain.
-    """
-    size = len(chart.closure_start) - 1
-    parents = np.repeat(np.arange(size), np.diff(chart.closure_start))
-    entry = {
-        pair: at for at, pair in enumerate(zip(parents.tolist(), chart.closure_child.tolist(), strict=True))
-    }
-    best = (parents == chart.closure_child).astype(float)
-    first = np.full(len(best), -1, dtype=np.int32)
-    links = [
-        (int(a), int(chart.unary_child[k]), k, float(weights[chart.unary_rule[k]]))
-        for a in range(size)
-        for k in range(chart.unary_start[a], chart.unary_start[a + 1])
-    ]
-    changed = True
-    while changed:
-        changed = False
-        for a, b, k, weight in links:
-            for at in range(chart.closure_start[b], chart.closure_start[b + 1]):
-                target = entry[a, int(chart.closure_child[at])]
-                if weight * best[at] > best[target]:
-                    best[target], first[target] = weight * best[at], k
-                    changed = True
-    return best, first
-
-
-def best_tree(chart: ChartGrammar, weights: np.ndarray, words, chains=None) -> tuple[float, list[int]]:
-    """The best tree of a sentence (Viterbi): its log weight and its rules in preorder; −∞ and [] without one.
-
-    Parameters
-    ----------
-    chart : ChartGrammar
-    weights : float64, shape (R,)
-    words : sequence of int
-    chains : optional
-        What `best_unary_chains` returned, to parse many sentences.
-    """
-    forest = build_forest(chart, words)
-    if forest is None:
-        return -np.inf, []
-    best, first = best_unary_chains(chart, weights) if chains is None else chains
-    word = np.where(chart.word_rule >= 0, weights[chart.word_rule], 1.0)
-    binary = np.where(chart.binary_rule >= 0, weights[chart.binary_rule], 1.0)
-    log_weight, edges = best_derivation(forest.graph, edge_log_weights(forest, word, binary, best))
-    rules: list[int] = []
-    for edge in edges.tolist():
-        entry = int(forest.entry[edge])
-        if forest.kind[edge] == 2:
-            rules.extend(_chain(chart, first, entry))
-            continue
-        rule = int((chart.word_rule if forest.kind[edge] == 0 else chart.binary_rule)[entry])
-        if rule >= 0:
-            rules.append(rule)
-    return log_weight, rules
-
-
-def _chain(chart: ChartGrammar, first: np.ndarray, entry: int) -> list[int]:
-    """The unary rules of the best chain of an entry of the closure."""
-    child = int(chart.closure_child[entry])
-    rules = []
-    while first[entry] >= 0:
-        step = int(first[entry])
-        rules.append(int(chart.unary_rule[step]))
-        below = int(chart.unary_child[step])
-        row = chart.closure_child[chart.closure_start[below] : chart.closure_start[below + 1]]
-        entry = int(chart.closure_start[below] + np.searchsorted(row, child))
-    return rules

@@ -55,37 +55,41 @@ def run(options: argparse.Namespace) -> None:
         return
     from monolingual.pcfg.chart import inside_probabilities
     from monolingual.pcfg.chart_grammar import binarise, chart_weights
-    from monolingual.pcfg.forest import best_tree, best_unary_chains
     from monolingual.pcfg.scores import brackets_of, read_brackets, score
     from monolingual.pcfg.tree_draws import Trees
     from monolingual.pcfg.trees import format_tree, read_sentences
+    from monolingual.pcfg.viterbi import best_tree, viterbi_weights
     from scfg_sampler.core.files import atomic_output
 
     grammar, probs, _, _ = read_model_grammar(options)
     chart = binarise(grammar)
     gold = read_brackets(options.gold, encoding=options.encoding) if options.gold else None
     sentences = read_sentences(options.sentences, grammar, skip_unknown=True, encoding=options.encoding)
-    log_probs = inside_probabilities(chart, chart_weights(chart, probs), sentences.words, sentences.start)
-    chains = best_unary_chains(chart, probs)
+    sums = chart_weights(chart, probs)  # Refuses cycles of weight 1 whatever is asked for.
+    size = len(sentences.start) - 1
+    log_probs = None
+    if options.probabilities:  # Their chart takes many times as much memory as best trees do.
+        log_probs = inside_probabilities(chart, sums, sentences.words, sentences.start)
+    weights = viterbi_weights(chart, probs)
     rules: list[int] = []
     start = [0]
     with (
-        console.progress("parsing", len(log_probs)) as advance,
+        console.progress("parsing", size) as advance,
         atomic_output(options.output) as stream,
     ):
-        for at in range(len(log_probs)):
-            words = sentences.words[sentences.start[at] : sentences.start[at + 1]].tolist()
+        for at in range(size):
+            words = sentences.words[sentences.start[at] : sentences.start[at + 1]]
             stream.write("\n" * sentences.blank_lines(at))
-            log_weight, tree = best_tree(chart, probs, words, chains)
-            before = f"{log_weight:z.6f}\t{log_probs[at]:.6f}\t" if options.probabilities else ""
+            log_weight, tree = best_tree(chart, weights, words)
+            before = "" if log_probs is None else f"{log_weight:z.6f}\t{log_probs[at]:.6f}\t"
             stream.write(before + (format_tree(grammar, tree) if tree else "") + "\n")
             rules.extend(tree)
             start.append(len(rules))
             advance(1, "")
-        stream.write("\n" * sentences.blank_lines(len(log_probs)))
-    failed = int(np.count_nonzero(log_probs == -np.inf))
+        stream.write("\n" * sentences.blank_lines(size))
+    failed = int(np.count_nonzero(np.diff(start) == 0))
     if failed:
-        console.warn(f"no tree for {failed} of {counted(len(log_probs), 'sentence')}")
+        console.warn(f"no tree for {failed} of {counted(size, 'sentence')}")
     if gold is not None:
         trees = Trees(np.array(start, np.int64), np.array(rules, np.int32))
         brackets = brackets_of(grammar, trees, options.brackets)

@@ -1,4 +1,4 @@
-"""Explicit forests, best trees and simulated trees."""
+"""Explicit forests and simulated trees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from monolingual.pcfg.chart import inside_probabilities
 from monolingual.pcfg.chart_grammar import binarise, chart_weights
-from monolingual.pcfg.forest import best_tree, build_forest, edge_log_weights
+from monolingual.pcfg.forest import build_forest, edge_log_weights
 from monolingual.pcfg.simulate import simulate
 from monolingual.pcfg.tightness import expected_rule_uses
 from monolingual.pcfg.trees import yields
@@ -16,15 +16,7 @@ from scfg_sampler.core.forests.derivations import count_derivations
 from scfg_sampler.core.forests.hypergraph import validate
 from scfg_sampler.core.forests.semiring import LogSum, inside
 from scfg_sampler.errors import SettingsError
-from tests.monolingual.pcfg.grammars import (
-    CHAINS,
-    TERNARY,
-    all_trees,
-    catalan,
-    grammar_of,
-    random_grammar,
-    tree_probability,
-)
+from tests.monolingual.pcfg.grammars import catalan, grammar_of, random_grammar
 from tests.statistics import FALSE_ALARM, chi_square_tail
 
 
@@ -48,26 +40,6 @@ def test_forest_counts_the_trees(tmp_path):
     grammar, _ = grammar_of("S -> S S | 'a'", tmp_path)
     forest = build_forest(binarise(grammar), [0] * 6)
     assert count_derivations(forest.graph)[-1] == 42  # Catalan number 5
-
-
-@pytest.mark.parametrize("text", [TERNARY, CHAINS])
-def test_best_tree_is_the_best_of_all(text, tmp_path, rng):
-    grammar, _ = grammar_of(text, tmp_path)
-    chart = binarise(grammar)
-    for _ in range(10):
-        weights = rng.random(len(grammar.rhs_start) - 1)
-        for words in ([0], [0, 0, 0], [1, 0, 2], [0, 3]):
-            if max(words) >= len(grammar.terminals):
-                continue
-            found, tree = best_tree(chart, weights, words)
-            # A best chain repeats no nonterminal, so at a node it has two unary rules at the most.
-            trees = all_trees(grammar, words, max_unary=5 if text == CHAINS else 0)
-            if not trees:
-                assert (found, tree) == (-np.inf, [])
-                continue
-            assert_allclose(np.exp(found), max(tree_probability(t, weights) for t in trees), rtol=1e-12)
-            assert_allclose(np.exp(found), tree_probability(tree, weights), rtol=1e-12)
-            assert tuple(tree) in trees
 
 
 @pytest.mark.parametrize("p", [0.4, 0.6])
