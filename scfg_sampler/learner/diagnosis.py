@@ -21,7 +21,7 @@ from scfg_sampler.learner.chains import chain_directories
 from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import LearnerSettings
 
-__all__ = ["SCALARS", "diagnose_runs", "incomparable", "read_traces"]
+__all__ = ["SCALARS", "diagnose_runs", "incomparable", "read_traces", "whole_trace"]
 
 _HOW_TO_SAMPLE = (
     "anneal_end",
@@ -53,8 +53,14 @@ SCALARS = (
 
 
 def read_traces(runs: Sequence[PathLike]) -> list[dict[str, np.ndarray]]:
-    """The traces of all chains of some runs."""
-    return [read_trace(chain / TRACE) for run in runs for chain in chain_directories(run)]
+    """The traces of all chains of some runs.
+
+    Raises
+    ------
+    InputError
+        A trace is missing or no trace, or cut: it has fewer rows than sweeps were done.
+    """
+    return [whole_trace(run, chain) for run in runs for chain in chain_directories(run)]
 
 
 def incomparable(runs: Sequence[PathLike]) -> list[str]:
@@ -114,12 +120,12 @@ def diagnose_runs(runs: Sequence[PathLike], burn_in: int | None = None) -> dict[
     chains = [chain for run in runs for chain in chain_directories(run)]
     if burn_in is None:
         burn_in = max(read_run(directory)["run"]["burn_in"] for directory in chains)
-    traces = [_whole_trace(run, chain) for run in runs for chain in chain_directories(run)]
+    traces = read_traces(runs)
     kept = [{name: trace[name] for name in ("sweep", *SCALARS) if name in trace} for trace in traces]
     return diagnose_traces(kept, burn_in=burn_in)
 
 
-def _whole_trace(run: PathLike, chain: Path) -> dict[str, np.ndarray]:
+def whole_trace(run: PathLike, chain: Path) -> dict[str, np.ndarray]:
     """The trace of a chain of a run; an InputError if it has fewer rows than the record says that there are.
 
     The run may go on, or begin again, meanwhile. Its rows come before the record that tells of them, so that

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.run_directory import TRACE
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.pages.elements import Markup, element, table
@@ -20,7 +19,7 @@ from scfg_sampler.core.reports.traces import tell_traces as tell_curves
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.learner.chains import chain_directories, sweeps_done
-from scfg_sampler.learner.diagnosis import incomparable
+from scfg_sampler.learner.diagnosis import incomparable, whole_trace
 from scfg_sampler.learner.run import read_run
 
 __all__ = ["RunOnPage", "open_run", "tell_runs", "tell_traces"]
@@ -57,10 +56,10 @@ def open_run(directory: PathLike) -> RunOnPage:
     Raises
     ------
     InputError
-        It is not a run directory, or a trace is damaged.
+        It is not a run directory, or a trace is damaged or cut.
     """
     chains = chain_directories(directory)
-    traces = [read_trace(chain / TRACE) for chain in chains if (chain / TRACE).exists()]
+    traces = [whole_trace(directory, chain) for chain in chains if (chain / TRACE).exists()]
     record = read_run(directory)
     return RunOnPage(str(directory), Path(directory), record, chains, traces, sweeps_done(directory, record))
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from scfg_sampler import Run
 from scfg_sampler.cli import main
+from scfg_sampler.errors import InputError
 from scfg_sampler.learner.diagnosis import incomparable
 from tests.learner.test_chain import some_pairs
 from tests.learner.test_commands import sample, write_corpus
@@ -94,6 +96,14 @@ def test_a_cut_trace_is_said_to_be_cut_not_too_short(folder, tmp_path, capsys, r
     assert f"{trace}: has {told}, but 20 sweeps were done. Restore the file, or start" in said.err
     assert f"'scfg-sampler verify {tmp_path / run}' tells more" in said.err
     assert main(["verify", str(tmp_path / run)]) == 2
+
+    page = tmp_path / "page.html"
+    capsys.readouterr()
+    assert main(["report", str(folder / "other"), str(tmp_path / run), "--output", str(page), "--quiet"]) == 2
+    assert f"{trace}: has {told}, but 20 sweeps were done. Restore" in capsys.readouterr().err
+    assert not page.exists()
+    with pytest.raises(InputError, match=f"has {told}, but 20 sweeps were done"):
+        Run(tmp_path / run).traces  # noqa: B018
 
 
 @pytest.mark.parametrize(("rows", "status"), [(20, 0), (19, 0), (18, 2)])
