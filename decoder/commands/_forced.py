@@ -88,7 +88,7 @@ def derive_line(task: ReferenceTask, numbered: tuple[int, str]) -> Derived:
     else:
         k = task.options.nbest
         found = [decoder.best(result)] if k is None else decoder.translations(result, k, unique=False)
-    rows = nbest_lines(number, found, decoder.feature_names)
+    rows = nbest_lines(number, found, decoder.feature_names, [each.text for each in found])
     text = "".join(row + "\n" for row in rows)
     tree = json_line(trees, lambda: derivation_record(decoder, result, found[0], number))
     graph = json_line(graphs, lambda: hypergraph_record(decoder, result, number, best.stretches))

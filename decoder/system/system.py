@@ -247,7 +247,7 @@ class System:
     def _restored(self, words: list[str], begins_small: bool) -> tuple[str, list[Range]]:
         """Words as text, and where in it each is."""
         if self.preparation is None:
-            text, places = " ".join(words), []
+            text, places = " ".join(words).replace("\n", " "), []  # As `Translation.text`.
             at = 0
             for word in words:
                 places.append((at, at + len(word)))

@@ -167,4 +167,5 @@ def draw_text(record: Mapping[str, Any], *, scores: bool = True) -> str:
 
 def spell(side: list) -> str:
     """A side of a rule; nonterminals as circled numbers, which tokenised text hardly has."""
-    return " ".join(circled(s) if isinstance(s, int) else str(s) for s in side) or "∅"
+    spelled = " ".join(circled(s) if isinstance(s, int) else str(s) for s in side)
+    return spelled.replace("\n", " ") or "∅"

@@ -9,6 +9,7 @@ import pytest
 
 from decoder.cli import main
 from decoder.lm.arpa import write_arpa
+from decoder.notebook.systems import make_system
 from tests.decoder.lm.test_model import random_model
 from tests.decoder.tuning.test_tune import INITIAL
 
@@ -87,3 +88,26 @@ def test_references_are_spelled_as_the_input_is(tmp_path, capsys):
         derive = ["--weights", tuned, "--reference", f"{tmp_path}/{reference}", "--input", f"{tmp_path}/in"]
         assert main(["translate", *given, *derive, "--output", f"{tmp_path}/out"]) == 0
         assert (tmp_path / "out").read_text().startswith("0 ||| [the 's ||| ")
+
+
+def test_line_breaks_in_words_break_no_lines(tmp_path, capsys):
+    """Other decoders' tables may spell one &#10;, and so may a reference that is spelled as they are."""
+    scores = " ||| 0.5 0.5 0.5 0.5 ||| 0-0 ||| 1 1 1 ||| |||\n"
+    (tmp_path / "table").write_text(f"u [X] ||| a&#10;b [X]{scores}")
+    write_arpa(random_model(5, 2), tmp_path / "lm.arpa")
+    names = ["LogForward", "LogBackward", "LexForward", "LexBackward", "LogCount", "TargetWords", "Abstract"]
+    weights = dict.fromkeys([*names, "LanguageModel", "Glue", "PassThrough"], 0.1)
+    (tmp_path / "w.json").write_text(json.dumps(weights))
+    (tmp_path / "in").write_text("u\nu\n")
+    (tmp_path / "ref").write_text("a&#10;b\na&#10;b\n")
+    given = ["--grammar", f"{tmp_path}/table,format=moses", "--lm", f"{tmp_path}/lm.arpa", "--quiet"]
+    given += ["--weights", f"{tmp_path}/w.json", "--input", f"{tmp_path}/in"]
+    forced = ["--reference", f"{tmp_path}/ref", "--derivations", f"{tmp_path}/trees"]
+    assert main(["translate", *given, *forced, "--output", f"{tmp_path}/out"]) == 0
+    rows = (tmp_path / "out").read_text().splitlines()
+    assert [row.split(" ||| ")[:2] for row in rows] == [["0", "a b"], ["1", "a b"]]
+    assert main(["show", f"{tmp_path}/trees", "--sentence", "1", "--no-scores"]) == 0
+    assert "X [0–1] u → a b\n" in capsys.readouterr().out
+    (tmp_path / "table").rename(tmp_path / "moses")
+    system = make_system(tmp_path / "moses", tmp_path / "lm.arpa", weights)
+    assert system.translate_line("u u").text == "a b a b"
