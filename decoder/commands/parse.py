@@ -151,7 +151,7 @@ def _list_of(number: int, found: list[Parse], options: argparse.Namespace) -> st
     from decoder.expressions.lists import list_lines
     from decoder.expressions.ranker import Candidate
 
-    listed = [(Candidate([_spelled(each, options)], each.features), each.score) for each in found]
+    listed = [(Candidate(_spelled(each, options).split(" "), each.features), each.score) for each in found]
     lines = list_lines(number, listed)
     if not options.probabilities:
         return "".join(lines)

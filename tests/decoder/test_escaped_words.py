@@ -111,3 +111,36 @@ def test_line_breaks_in_words_break_no_lines(tmp_path, capsys):
     (tmp_path / "table").rename(tmp_path / "moses")
     system = make_system(tmp_path / "moses", tmp_path / "lm.arpa", weights)
     assert system.translate_line("u u").text == "a b a b"
+
+
+def test_bars_in_constants_do_not_part_the_fields_of_lists_of_expressions(tmp_path):
+    texts = {
+        "source": "say now\nsay then\n",
+        "target": "say@1 'a_|||_b'@0\nsay@1 '|||'@0\n",
+        "table": "".join(
+            f"[X] ||| {word} ||| {symbol} ||| First=0\n"
+            for word, symbol in (
+                ("say", "say@1"),
+                ("now", "'a_&#124;&#124;&#124;_b'@0"),
+                ("then", "'&#124;&#124;&#124;'@0"),
+            )
+        ),
+        "w.json": json.dumps(
+            dict.fromkeys(
+                ["First", "LanguageModel", "Glue", "PassThrough", "ExpressionModel", "SymbolLexicon"], 1.0
+            )
+        ),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    at = {name: f"{tmp_path}/{name}" for name in (*texts, "lm", "model", "parser", "out")}
+    pairs = ["--source", at["source"], "--target", at["target"], "--quiet"]
+    assert main(["train-lm", at["target"], "--output", at["lm"], "--quiet"]) == 0
+    assert main(["train-expressions", *pairs, "--output", at["model"]]) == 0
+    parts = ["--grammar", at["table"], "--lm", at["lm"], "--weights", at["w.json"], "--quiet"]
+    assert main(["bundle-parser", *parts, "--expressions", at["model"], "--output", at["parser"]]) == 0
+    parse = ["parse", "--parser", at["parser"], "--input", at["source"], "--output", at["out"], "--quiet"]
+    assert main([*parse, "--nbest", "1"]) == 0
+    rows = [row.split(" ||| ") for row in (tmp_path / "out").read_text().splitlines()]
+    spelled = ["say('a &#124;&#124;&#124; b')", "say('|||')"]
+    assert [(len(row), row[1]) for row in rows] == [(4, text) for text in spelled]
