@@ -24,7 +24,7 @@ _OPENING = re.compile(rf"<([A-Za-z_][\w.:-]*)[ \t]+translation[ \t]*=[ \t]*{_VAL
 _CLOSING = re.compile(r"</([A-Za-z_][\w.:-]*)[ \t]*>")
 _ENTITY = re.compile("&(lt|gt|amp|quot|apos);")
 _ENTITIES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
-_WORD = re.compile("[^ \t\r]+")
+_WORD = re.compile("[^ \t]+")
 _FORM = 'A marked part looks like <n translation="the house">das haus</n>'
 
 
@@ -58,6 +58,7 @@ def read_marked(line: str, path: PathLike, number: int) -> MarkedSentence:
     def refuse(found: str) -> InputError:
         return InputError(path, number, found, _FORM)
 
+    line = line.removesuffix("\r")  # Of a line end; elsewhere it is a letter.
     found = MarkedSentence([], [], [])
     opened: tuple[str, tuple[str, ...]] | None = None  # The tag that is open, and its translation.
     at = 0

@@ -111,6 +111,7 @@ def test_marked_sentences_are_read_with_entities_and_spaces():
     assert found.copies == ["a", ("<s>", "&amp;"), "e", '"', "&x;", "f"]
     assert found.fixed == [1]
     assert read_marked(" \t", "in", 1).words == []
+    assert read_marked("a\rb c\r", "in", 1).words == ["a\rb", "c"]  # As without markup.
     assert read_marked('<x translation="">u</x>', "in", 1).copies == [()]
 
 
