@@ -208,11 +208,11 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _require_place(output: str) -> None:
-    """Refuse standard output, and pipes."""
-    from scfg_sampler.core.files import is_stream
+    """Refuse standard output, pipes and devices."""
+    from scfg_sampler.core.files import is_device, is_stream
     from scfg_sampler.errors import SettingsError
 
-    if is_stream(output):
+    if is_stream(output) or is_device(output):
         raise SettingsError(
             f"--output is {output}, but rounds are kept beside the weights; name a file for them"
         )

@@ -111,7 +111,7 @@ def tune(
     Raises
     ------
     InputError
-        Source and references have different numbers of lines, or none.
+        Source and references have different numbers of lines, or none, or no words.
     ArgumentError
         A setting is out of range.
 
@@ -135,6 +135,9 @@ def tune(
         [split_words(line) for number, line in enumerate(row) if not number or line.strip()]
         for row in zip(*texts, strict=True)
     ]
+    for name, has_words in (("references", any(map(any, rows))), ("source", any(sources))):
+        if not has_words:
+            raise InputError(name, None, "has no words", "Tuning needs sentences and their translations")
     chosen = settings_of(TuneSettings, settings)
     decoder = make_decoder(rules, lm, initial, **SEARCH._asdict())
     with progress("tuning", (chosen.rounds + 1) * len(sources)) as advance, of_arguments():

@@ -1,5 +1,7 @@
 """Settings that cannot be are refused before grammars and language models are read, which may take long."""
 
+import os
+
 import pytest
 
 from decoder.cli import main
@@ -90,6 +92,10 @@ def test_rounds_are_not_kept_beside_standard_output(tmp_path, monkeypatch, capsy
     told = "scfg-decoder: --output is -, but rounds are kept beside the weights; name a file for them\n"
     assert capsys.readouterr().err == told
     assert not any(tmp_path.iterdir())
+    (tmp_path / "null").symlink_to(os.devnull)
+    assert main([*command[:-1], "null"]) == 2
+    assert capsys.readouterr().err == told.replace("is -", "is null")
+    assert [path.name for path in tmp_path.iterdir()] == ["null"]
 
 
 @pytest.mark.parametrize(

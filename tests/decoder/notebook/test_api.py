@@ -91,6 +91,10 @@ def test_tuning_is_that_of_the_command(rules, files, tmp_path):
     assert f"bleu {tuning.score:.2f}" in repr(tuning)
     with pytest.raises(InputError, match="has 1 line, but the source has 5"):
         decoder.tune(rules, files / "lm.arpa", SOURCE, TARGET[:1])
+    for source, references in ((SOURCE, [" "] * 5), ([""] * 5, TARGET)):
+        found = "references" if source is SOURCE else "source"
+        with pytest.raises(InputError, match=f"{found}: has no words. Tuning needs sentences and"):
+            decoder.tune(rules, files / "lm.arpa", source, references)
 
 
 @pytest.mark.filterwarnings("error")
