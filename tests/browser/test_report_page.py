@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.learner.test_commands import sample, write_corpus
+from tests.oracles.phrase_forest import Sentence
 from tests.report.made import NASTY, made_baseline, made_outputs, made_run
 from tests.report.test_report import report
 
@@ -32,6 +34,17 @@ def test_page_is_as_wide_as_the_screen_and_asks_for_nothing(open_page, path, vie
     assert found.requests == [path.as_uri()]
     assert found.page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
     assert found.page.evaluate("document.querySelectorAll('script').length") == 0
+
+
+def test_words_longer_than_the_screen_are_broken(open_page, tmp_path):
+    address = "http://example.org/" + "x" * 200  # As pairs of pages have them.
+    pairs = [Sentence((address, "b"), (address, "B"), frozenset({(0, 0), (1, 1)})) for _ in range(4)]
+    options, page = write_corpus(tmp_path, pairs), tmp_path / "report.html"
+    assert sample(options, tmp_path / "run", "--iterations", "12", "--burn-in", "4") == 0
+    assert report(tmp_path / "run", "--output", page, "--states", "5") == 0
+    found = open_page(page, viewport=PHONE)
+    assert address in found.page.inner_text("#pairs .pair p")
+    assert found.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_words_that_look_like_scripts_are_seen_as_words(open_page, path):

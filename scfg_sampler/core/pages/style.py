@@ -28,7 +28,7 @@ header{{padding-top:1.5rem}}
 h1{{font-size:1.6rem;line-height:1.25;margin:0 0 .5rem;overflow-wrap:anywhere}}
 h2{{font-size:1.3rem;margin:2.5rem 0 .5rem;padding-bottom:.25rem;border-bottom:1px solid var(--rule)}}
 h3{{font-size:1.05rem;margin:1.5rem 0 .4rem;overflow-wrap:anywhere}}
-p{{margin:.5rem 0;max-width:46rem}}
+p{{margin:.5rem 0;max-width:46rem;overflow-wrap:anywhere}}
 a{{color:var(--accent)}}
 nav ul{{list-style:none;padding:0;margin:.5rem 0;display:flex;flex-wrap:wrap;gap:.25rem 1rem}}
 code,.rule{{font-family:ui-monospace,'SF Mono',Menlo,Consolas,'Noto Sans Mono',monospace;font-size:.92em}}
@@ -101,7 +101,7 @@ ul.tree .rule{{overflow-wrap:anywhere}}
 .pictures figure{{max-width:100%;overflow-x:auto;text-align:center;break-inside:avoid}}
 .pictures code{{display:block;max-width:30rem;text-align:start}}
 details{{margin:.5rem 0}}
-summary{{cursor:pointer}}
+summary{{cursor:pointer;overflow-wrap:anywhere}}
 dl{{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:.5rem 0}}
 dt{{color:var(--soft)}}
 dd{{margin:0;overflow-wrap:anywhere}}
