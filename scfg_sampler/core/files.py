@@ -376,13 +376,23 @@ class _Rejoined(io.RawIOBase):
         return size
 
 
+_taken: list[Any] = []  # Standard input, once somebody reads it, maybe line by line beside another file.
+
+
+def _standard_input() -> Any:
+    """Standard input's bytes, or an InputError if somebody has read them, or is about to."""
+    found = sys.stdin.buffer
+    if found.closed or found in _taken:
+        reason = "is standard input, which has been read already"
+        raise InputError("-", None, reason, "Write it to a file first")
+    _taken[:] = [found]
+    return found
+
+
 @contextlib.contextmanager
 def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
     """A stream of a file's bytes, unzipped if need be; reading a damaged file raises what gzip raises."""
-    if str(path) == "-" and sys.stdin.buffer.closed:
-        found = "is standard input, which has been read already"
-        raise InputError(path, None, found, "Write it to a file first")
-    raw: Any = sys.stdin.buffer if str(path) == "-" else io.BufferedReader(_open_file(path), 1 << 18)
+    raw: Any = _standard_input() if str(path) == "-" else io.BufferedReader(_open_file(path), 1 << 18)
     try:
         with raw:
             stream = raw

@@ -374,6 +374,15 @@ def test_standard_input_is_read_once(monkeypatch):
         list(read_lines("-"))
 
 
+def test_standard_input_is_read_once_at_the_same_time(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"a\nb\n"))))
+    first, second = read_lines("-"), read_lines("-")
+    assert next(first) == "a"
+    with pytest.raises(InputError, match="is standard input, which has been read already"):
+        next(second)
+    assert list(first) == ["b"]
+
+
 @pytest.mark.parametrize("ends", [b"", b"\n"])
 @pytest.mark.parametrize("reader", [read_lines, read_blocks])
 def test_a_bomb_is_one_line_and_little_memory(tmp_path, monkeypatch, reader, ends):
