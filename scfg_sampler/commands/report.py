@@ -50,7 +50,8 @@ def add_parser(subparsers) -> None:
     texts = {
         "--scores": "what 'scfg-decoder evaluate --json' printed",
         "--tunings": "rounds of tuning, W.json.rounds.tsv of 'scfg-decoder tune'",
-        "--translations": "translations of a test set; of two systems, those that differ most are shown",
+        "--translations": "translations of a test set; of several systems, those that the first two differ "
+        "in most are shown",
         "--derivations": "their derivations, of 'scfg-decoder translate --derivations'",
     }
     for option, text in texts.items():

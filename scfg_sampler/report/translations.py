@@ -256,7 +256,7 @@ def distance(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def tell_changes(outputs: Outputs) -> list[Markup]:
-    """The sentences that the first two systems differ in most; of one system some of all."""
+    """The sentences that the first two systems differ in most; of one some of all. Names the others."""
     names = list(outputs.systems)
     if len(names) == 1:
         number = len(outputs.source)
@@ -277,6 +277,8 @@ def tell_changes(outputs: Outputs) -> list[Markup]:
             "to be changed; what the other has not is marked.",
         )
     ]
+    if others := names[2:]:
+        out.append(element("p", f"The first two systems are compared; not shown: {', '.join(others)}."))
     for name, sign in ((first, 1), (second, -1)):
         order = np.argsort(-sign * gains, kind="stable")
         rows = [row for row in order[:_SHOWN].tolist() if sign * gains[row] > 0]

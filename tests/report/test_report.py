@@ -261,6 +261,17 @@ def test_translations_are_ordered_by_the_words_to_change(made):
     assert marked == ["E F"]
 
 
+def test_a_third_system_is_said_to_be_left_out(made, folder):
+    assert "not shown" not in made.said("translations")
+    texts = [f"{name}={folder / 'ours.txt'}" for name in ("a", "b", "c")]
+    test = ["--source", folder / "test.f", "--references", folder / "test.e"]
+    page = folder / "three.html"
+    assert report(folder / "run", "--output", page, "--translations", *texts, *test, "--pairs", "0") == 0
+    said = Made(page).said("translations")
+    assert "3 of 3 translations are the same. a is nearer to the reference in 0 sentences, b in 0" in said
+    assert "The first two systems are compared; not shown: c." in said
+
+
 def test_derivations_of_translations_are_nested(folder):
     only = ["--translations", f"ours={folder / 'ours.txt'}", "--derivations", f"ours={folder / 'ours.jsonl'}"]
     test = ["--source", folder / "test.f", "--references", folder / "test.e"]
