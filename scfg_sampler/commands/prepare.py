@@ -174,6 +174,9 @@ def run(options: argparse.Namespace) -> None:
     report = prepare(
         pairs, options.output, settings, limits, splitting, given, origin, overwrite=options.overwrite
     )
+    cut = [side.segmenter.record()["kind"] for side in (report.preparation.source, report.preparation.target)]
+    if options.subword_model is not None and "subwords" not in cut:
+        console.warn("--subword-model does nothing: no side is cut into subwords")
     _say(report, options)
 
 
@@ -196,7 +199,7 @@ def _files_read(options: argparse.Namespace) -> list[str]:
 def _settings(options: argparse.Namespace) -> SegmentationSettings:
     from scfg_sampler.preparation.learning import SegmentationSettings, parse_segmentation
 
-    rules = dict(_rule(text) for text in options.rules)
+    rules = _rules(options.rules)
     segment = parse_segmentation(options.segment)
     if options.subword_model is not None and all(side.kind == "none" for side in segment):
         raise SettingsError("--subword-model is for --segment subwords:N, or words")
@@ -232,11 +235,17 @@ def _limits(options: argparse.Namespace) -> Limits:
     )
 
 
-def _rule(text: str) -> tuple[str, str]:
-    language, equals, rules = text.partition("=")
-    if not language or not equals or not rules:
-        raise SettingsError(f"--rules is {text!r}, but must name two languages, such as --rules nn=sv")
-    return language, rules
+def _rules(texts: list[str]) -> dict[str, str]:
+    """Whose rules tell the words of a language apart, by language."""
+    found: dict[str, str] = {}
+    for text in texts:
+        language, equals, rules = text.partition("=")
+        if not language or not equals or not rules:
+            raise SettingsError(f"--rules is {text!r}, but must name two languages, such as --rules nn=sv")
+        if found.setdefault(language, rules) != rules:
+            twice = f"as {found[language]!r} and as {rules!r}"
+            raise SettingsError(f"--rules names {language!r} twice, {twice}: leave one out")
+    return found
 
 
 def _languages(options: argparse.Namespace) -> tuple[str, str]:

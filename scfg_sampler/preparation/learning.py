@@ -108,6 +108,10 @@ def learn_preparation(
         raise SettingsError(f"--case is {settings.case!r}, but must be one of {', '.join(CASES)}")
     if settings.joint and any(part.kind != "subwords" for part in settings.segment):
         raise SettingsError("--joint is for --segment subwords:N")
+    sizes = [part.size for part in settings.segment]
+    if settings.joint and sizes[0] != sizes[1]:
+        both = f"of {sizes[0]} or of {sizes[1]}"
+        raise SettingsError(f"--joint makes one set of subwords, {both}: give --segment one number")
     texts = (source, target)
     plain = []
     for language, text in zip(settings.languages, texts, strict=True):
@@ -117,13 +121,14 @@ def learn_preparation(
         text if side.case_model is None else list(map(side.cased, text))
         for side, text in zip(plain, texts, strict=True)
     ]
+    segmenters: list[Segmenter]
     if settings.joint:
         size = settings.segment[0].size
         what = f"the text in {' and '.join(settings.languages)}"
         model_bytes = train_subwords([*cased[0], *cased[1]], size, settings.subword_model, what)
-        segmenters: list[Segmenter] = [
-            SubwordSegmenter(model_bytes, spaced=uses_spaces(text)) for text in cased
-        ]
+        joint = [SubwordSegmenter(model_bytes, spaced=uses_spaces(text)) for text in cased]
+        _warn_of_fewer(joint[0].num_pieces, size, what)
+        segmenters = [*joint]
     else:
         segmenters = [_segmenter(side, cased[side], texts[side], settings) for side in (0, 1)]
     sides = [
@@ -167,6 +172,12 @@ def _segmenter(
     what = f"the text in {language}"
     model = train_subwords(text, size, settings.subword_model, what)
     segmenter = SubwordSegmenter(model, spaced=spaced)
-    if settings.segment[side].kind == "subwords" and segmenter.num_pieces < size:
-        warn(f"the text in {language} has {counted(segmenter.num_pieces, 'subword')}, fewer than {size}")
+    if settings.segment[side].kind == "subwords":
+        _warn_of_fewer(segmenter.num_pieces, size, what)
     return segmenter
+
+
+def _warn_of_fewer(number: int, wanted: int, what: str) -> None:
+    """Warn of a text that has fewer subwords than were asked for."""
+    if number < wanted:
+        warn(f"{what} has {counted(number, 'subword')}, fewer than {wanted}")

@@ -210,12 +210,21 @@ def test_joint_subwords_are_one_model(tmp_path):
     assert load_preparation(tmp_path).segment("Anna") == preparation.segment("Anna", "en")
 
 
+def test_joint_subwords_are_said_to_be_fewer_than_wanted(capsys):
+    wanted = 2000
+    found = learn(segment=f"subwords:{wanted}", joint=True).source.segmenter.num_pieces
+    assert found < wanted
+    said = f"warning: the text in de and en has {found} subwords, fewer than {wanted}"
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
         ({"languages": ("de", "de")}, "both languages are called 'de'"),
         ({"segment": "none", "case": "upper"}, "--case is 'upper'"),
         ({"segment": "none", "joint": True}, "--joint is for --segment subwords:N"),
+        ({"segment": "subwords:80,90", "joint": True}, "--joint makes one set of subwords, of 80 or of 90"),
         ({"rules": {"de": "xx"}}, "no rules for the language 'xx'"),
     ],
 )

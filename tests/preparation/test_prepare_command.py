@@ -266,6 +266,7 @@ def test_tables_and_memories_are_read(raw, tmp_path):
         (["--languages", "d/e,en"], "a language is called 'd/e'"),
         (["--languages", "xx,en"], "sacremoses has no rules for the language 'xx'"),
         (["--rules", "xx"], "--rules is 'xx'"),
+        (["--rules", "de=en", "--rules", "de=nl"], "--rules names 'de' twice, as 'en' and as 'nl'"),
         (["--tsv", "x"], "give --source and --target, or --tsv, or --tmx"),
         (["--columns", "2,1"], "--columns is for --tsv"),
         (["--segment", "none", "--subword-model", "bpe"], "--subword-model is for --segment subwords:N"),
@@ -303,6 +304,10 @@ def test_a_text_without_lines_is_said_to_have_none(tmp_path, capsys):
         (["--segment", "none,words", "--rules", "de=nl"], "--rules of 'de' does nothing without"),
         (["--rules", "fr=nl"], "--rules of 'fr' does nothing: the languages are de and en"),
         (["--segment", "words,none", "--rules", "de=nl"], ""),
+        (
+            ["--segment", "words,none", "--subword-model", "bpe"],
+            "--subword-model does nothing: no side is cut",
+        ),
     ],
 )
 def test_rules_that_do_nothing_are_warned_of(raw, capsys, options, told):
