@@ -166,6 +166,9 @@ if existing "$DATA/raw/test.$SOURCE" >/dev/null; then
     planned_step evaluate translate --makes test.json -- \
         score "$OUT/test.json" --hypothesis "$OUT/test.txt" --references "${references[@]}" \
         --tokenize "$(raw_tokenizer "$TARGET")" --metrics bleu chrf
+elif [ -f "$OUT/test.txt" ] || [ -f "$OUT/test.json" ]; then
+    rm -f "$OUT/test.txt" "$OUT/test.json"
+    say "test.txt and test.json told of a test set, and are removed"
 fi
 
 write_report() {

@@ -37,6 +37,7 @@ case $program-$command in
         for name in {train,dev,test,raw/dev,raw/test}.{xx,en} monolingual.en; do
             echo "it's $name" >"$out/$name"
         done
+        [[ "$given " != *"--test 0 "* ]] || rm "$out/"{,raw/}test.*
         echo "        7  pairs read" >&2
         exit
         ;;
@@ -412,6 +413,18 @@ def test_no_report_tells_of_another_grammar_than_the_system(finished):
     assert "removed" not in recipe(stand_in, "--kind", "hiero").stderr
     assert "report: again" in recipe(stand_in).stderr
     assert report.exists()
+
+
+def test_no_scores_are_left_of_a_test_set_that_is_none_any_more(finished):
+    stand_in = finished.stand_in
+    results = [stand_in / "run" / name for name in ("test.txt", "test.json")]
+    assert all(result.exists() for result in results)
+    said = recipe(stand_in, "--test", "0").stderr
+    assert "test.txt and test.json told of a test set, and are removed" in said
+    assert not any(result.exists() for result in results)
+    assert "removed" not in recipe(stand_in, "--test", "0").stderr
+    assert "translate: again" in recipe(stand_in).stderr
+    assert all(result.exists() for result in results)
 
 
 def test_draws_take_seconds_each_however_small_the_text(stand_in):
