@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
         require_file(path)
     table, spelling = table_to_bundle(options.grammar)
     parts = (table, options.lm, options.weights, options.preparation)
-    record = write_system(*parts, options.output, search_settings(options), spelling)
+    record = write_system(*parts, options.output, search_settings(options), spelling, options.grammar.path)
     size = sum(entry["bytes"] for entry in record["files"].values())
     takes = "takes raw text" if record["languages"] else "takes text whose words stand between spaces"
     say(f"{options.output}: {counted(record['grammar']['rules'], 'rule')}, {size / 1e6:.1f} MB; {takes}")

@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> None:
         require_file(path)
     table, spelling = table_to_bundle(options.grammar)
     models = (table, options.lm, options.weights)
-    parts = ParserParts(*models, options.expressions, options.ranker, spelling)
+    parts = ParserParts(*models, options.expressions, options.ranker, spelling, options.grammar.path)
     copy_any = options.copy == "any"
     reading = Reading(options.form, options.letters, copy_any, options.candidates, options.predict)
     record = write_parser(parts, options.output, reading, search_settings(options))

@@ -46,7 +46,8 @@ def run(options: argparse.Namespace) -> None:
     require_file(option.path)
     # A standard input that is read once is of our own format; so is what is compiled already.
     file_format = table_format(option)
-    say(counted(write_grammar_file(read_any_table(option), options.output), "rule"))
+    num_rules = write_grammar_file(read_any_table(option), options.output, option.path)
+    say(counted(num_rules, "rule"))
     if file_format in DECODERS:
         spelled = "where the input and the language model are spelled as for that decoder"
         say(f"name it {options.output},format={file_format} {spelled}")

@@ -64,6 +64,7 @@ class ParserParts(NamedTuple):
     weights, expressions : JSON files of `tune` and `train-expressions`
     ranker : one of `train-ranker`, or None
     spelling : the format of the table, whose decoder's language models it may come with
+    table_name : what errors call the table
     """
 
     grammar: RuleTable | PathLike
@@ -72,6 +73,7 @@ class ParserParts(NamedTuple):
     expressions: PathLike
     ranker: PathLike | None = None
     spelling: str = "native"
+    table_name: PathLike | None = None
 
 
 def _parts(record: Record) -> list[str]:
@@ -127,7 +129,7 @@ def write_parser(
     _check_form(expressions, reading.form, parts.expressions)
     ranker = None if parts.ranker is None else read_ranker(parts.ranker)
     with new_directory(output, _PARSER, _KIND.name, _NAMES) as folder:
-        models, described = write_models(*parts[:3], folder, settings, parts.spelling)
+        models, described = write_models(*parts[:3], folder, settings, parts.spelling, parts.table_name)
         write_expressions(expressions, folder / _EXPRESSIONS)
         decoder = _decoder(models, expressions, settings, parts.weights).predicting(reading.predicted)
         write_used_weights(models, decoder.weight_names, folder)

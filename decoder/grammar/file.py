@@ -70,8 +70,14 @@ def is_grammar_file(path: PathLike) -> bool:
     return any(has_magic(path, magic) for magic, _ in _FORMATS)
 
 
-def write_grammar_file(table: RuleTable, path: PathLike) -> int:
+def write_grammar_file(table: RuleTable, path: PathLike, name: PathLike | None = None) -> int:
     """Write a table and its trie for `read_grammar_file` to map into memory; how many rules can be used.
+
+    Parameters
+    ----------
+    table : RuleTable
+    path : of the new file
+    name : what errors call the table; without it, that is the file's path
 
     Raises
     ------
@@ -79,15 +85,16 @@ def write_grammar_file(table: RuleTable, path: PathLike) -> int:
         A rule has more nonterminals than such a file may hold, or a word or a label has a line
         break.
     """
+    place = path if name is None else name
     grammar = build_grammar([GrammarSource(table)])
     if grammar.max_arity > MOST_GAPS:
         found = f"a rule has {grammar.max_arity} nonterminals, which is more than {MOST_GAPS}"
-        raise RuleTableError(path, None, found, "Leave such rules out")
+        raise RuleTableError(place, None, found, "Leave such rules out")
     names = table.labels.names if table.labels is not None else ()
     words_of = (table.source_vocabulary, table.target_vocabulary, names)
     if broken := next((word for each in words_of for word in each if "\n" in word), None):
         found = f"{broken!r} has a line break"
-        raise RuleTableError(path, None, found, "Leave its rules out, or write it without &#10;")
+        raise RuleTableError(place, None, found, "Leave its rules out, or write it without &#10;")
     arrays = {
         **{name: getattr(table, name) for name in _TABLE},
         **{name: getattr(grammar.trie, name) for name in _TRIE},

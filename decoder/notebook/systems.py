@@ -157,5 +157,6 @@ def bundle(
         settings = settings_of(SearchDefaults, search)
         parts = (table_of(rules), paths, Path(folder) / "weights.json", preparation)
         with of_arguments(), of_weights(weights, Path(folder) / "weights.json"):
-            write_system(*parts, output, settings, spelling_of(rules))
+            name = rules if isinstance(rules, str | os.PathLike) else "rules"
+            write_system(*parts, output, settings, spelling_of(rules), name)
     return load_system(output)

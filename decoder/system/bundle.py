@@ -47,6 +47,7 @@ def write_system(
     output: PathLike,
     settings: SearchDefaults = SearchDefaults(),  # noqa: B008
     spelling: str = "native",
+    name: PathLike | None = None,
 ) -> Record:
     """Write a system directory; what its `system.json` says.
 
@@ -59,6 +60,7 @@ def write_system(
     output : a new directory, or an older system and nothing else, which is replaced
     settings : SearchDefaults
     spelling : the format of the table, whose decoder's language models it may come with
+    name : what errors call the table
 
     Raises
     ------
@@ -70,7 +72,7 @@ def write_system(
     check_kept_settings(settings)
     prepared = None if preparation is None else load_preparation(preparation)
     with new_directory(output, SYSTEM, KIND.name, _NAMES) as folder:
-        models, described = write_models(grammar, lm, weights, folder, settings, spelling)
+        models, described = write_models(grammar, lm, weights, folder, settings, spelling, name)
         own, lms, known = models
         beam, max_targets, widen, _, _ = settings
         decoder = Decoder(

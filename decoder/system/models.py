@@ -68,6 +68,7 @@ def write_models(
     folder: Path,
     settings: SearchDefaults,
     spelling: str,
+    name: PathLike | None = None,
 ) -> tuple[Models, Record]:
     """Write the models; what a decoder needs, and what a record says of them.
 
@@ -78,6 +79,7 @@ def write_models(
     weights : a JSON file
     spelling : the format of the table. If it is another decoder's, so may be the words of a language model,
         which are written as they are; where that matters, the record has the `spelling`.
+    name : what errors call the table
 
     Raises
     ------
@@ -85,10 +87,11 @@ def write_models(
         A file cannot be read.
     """
     if isinstance(grammar, RuleTable):
-        write_grammar_file(grammar, folder / GRAMMAR)
+        write_grammar_file(grammar, folder / GRAMMAR, name)
+        compiled = read_grammar_file(folder / GRAMMAR)
     else:
+        compiled = read_grammar_file(grammar)  # Not the copy, whose name nobody knows.
         shutil.copyfile(grammar, folder / GRAMMAR)
-    compiled = read_grammar_file(folder / GRAMMAR)
     lms = load_lms([lm] if isinstance(lm, str | os.PathLike) else list(lm))
     for model, (each, vocabulary) in enumerate(zip(*lms, strict=True)):
         write_lm_file(each, vocabulary.words, folder / _lm_file(model))

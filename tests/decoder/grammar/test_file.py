@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import decoder
 from decoder.cli import main
 from decoder.grammar.file import is_grammar_file, read_grammar_file, with_settings, write_grammar_file
 from decoder.grammar.trie import GrammarSource, build_grammar
 from scfg_sampler.errors import RuleTableError
+from scfg_sampler.notebook.rules import read_rules
 from scfg_sampler.rules.table import read_rule_table
 from tests.decoder import small_grammars as small
 
@@ -78,6 +80,45 @@ def test_a_table_that_no_compiled_grammar_can_hold_is_refused(tmp_path, line):
     with pytest.raises(RuleTableError, match=r"has a line break. Leave its rules out"):
         write_grammar_file(read_rule_table(tmp_path / "t", labels=True), tmp_path / "g.bin")
     assert not (tmp_path / "g.bin").exists()
+
+
+def test_a_table_that_cannot_be_compiled_is_called_by_its_own_name(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").write_text("x [X] ||| y&#10;z [X] ||| 1 ||| 0-0 ||| 1 1 1\n")
+    (tmp_path / "w").write_text("{}")
+    (tmp_path / "text").write_text("a b\nb a a\n")
+    assert main(["train-lm", "text", "--order", "2", "--output", "lm", "--quiet"]) == 0
+    (tmp_path / "meanings").write_text("p@1 q@0\n" * 2)
+    assert (
+        main(
+            ["train-expressions", "--source", "text", "--target", "meanings", "--output", "m.json", "--quiet"]
+        )
+        == 0
+    )
+    capsys.readouterr()
+    models = ["--grammar", "t", "--lm", "lm", "--weights", "w"]
+    for command in (
+        ["compile-grammar", "t", "--output", "t.bin"],
+        ["bundle", *models, "--output", "s"],
+        ["bundle-parser", *models, "--expressions", "m.json", "--output", "s"],
+    ):
+        assert main([*command, "--quiet"]) == 2
+        assert r"t: 'y\nz' has a line break. Leave" in capsys.readouterr().err.replace("scfg-decoder: ", "")
+    for rules, name in (("t", "t"), (read_rules("t"), "rules")):
+        with pytest.raises(RuleTableError, match=rf"^{name}: 'y\\nz' has a line break"):
+            decoder.bundle(rules, "lm", "w", "s")
+
+
+def test_a_damaged_grammar_that_is_to_be_bundled_is_called_by_its_own_name(
+    table, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    write_grammar_file(table, "g.bin")
+    (tmp_path / "g.bin").write_bytes((tmp_path / "g.bin").read_bytes()[:-9])
+    (tmp_path / "w").write_text("{}")
+    models = ["--grammar", "g.bin", "--lm", "w", "--weights", "w"]
+    assert main(["bundle", *models, "--output", "s", "--quiet"]) == 2
+    assert capsys.readouterr().err.startswith("scfg-decoder: g.bin: ")
 
 
 def test_translations_stay_one_a_line_and_characters_whole_whatever_codes_a_table_holds(
