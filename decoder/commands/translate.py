@@ -117,7 +117,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--hypergraph",
         metavar="FILE",
         help="write all that the search kept, or with --reference all derivations of the translation, a JSON "
-        "object a line; in a directory (DIR/), one file a line",
+        "object a line; in a directory (DIR/), one file a line, and none of further lines, of an older text, "
+        "stays",
     )
     parser.add_argument("--input", default="-", metavar="FILE", help="text to translate")
     parser.add_argument("--output", default="-", metavar="FILE", help="where the translations go")
@@ -170,7 +171,10 @@ def run(options: argparse.Namespace) -> None:
 
 @contextlib.contextmanager
 def _hypergraphs(path: str | None) -> Iterator[Callable[[int, str], None]]:
-    """What writes the hypergraph of a line with its number: into a file, or files of a directory."""
+    """What writes the hypergraph of a line with its number: into a file, or files of a directory.
+
+    Those of further lines, of a longer text before, are then removed from the directory.
+    """
     import os
 
     from scfg_sampler.core.files import atomic_output
@@ -178,15 +182,38 @@ def _hypergraphs(path: str | None) -> Iterator[Callable[[int, str], None]]:
     if path is None:
         yield lambda number, graph: None
     elif path.endswith("/") or os.path.isdir(path):
+        written = 0
 
         def write(number: int, graph: str) -> None:
+            nonlocal written
+            written = number + 1
             with atomic_output(os.path.join(path, f"{number}.json")) as out:
                 out.write(graph)
 
         yield write
+        _remove_further(path, written)
     else:
         with atomic_output(path) as out:
             yield lambda number, graph: print(graph, end="", file=out)
+
+
+def _remove_further(directory: str, first: int) -> None:
+    """Remove the hypergraphs of lines from `first` on; whatever else is called so, and links, stay."""
+    import os
+    import re
+
+    from scfg_sampler.core.files import naming
+
+    for entry in os.scandir(directory) if os.path.isdir(directory) else ():
+        name = re.fullmatch(r"(0|[1-9][0-9]{0,17})\.json", entry.name)
+        if name is None or int(name[1]) < first or not entry.is_file(follow_symlinks=False):
+            continue
+        with naming(entry.path, None):
+            begins = f'{{"sentence": {name[1]}, "source": ['.encode()
+            with open(entry.path, "rb") as stream:
+                is_ours = stream.read(len(begins)) == begins
+            if is_ours:
+                os.unlink(entry.path)
 
 
 def _check(options: argparse.Namespace) -> None:

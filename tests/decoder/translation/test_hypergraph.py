@@ -161,3 +161,31 @@ def test_hypergraphs_of_forced_derivations_hold_all_that_yield_the_translation(m
         "nodes": [],
         "edges": [],
     }
+
+
+def test_hypergraphs_of_a_longer_text_before_do_not_stay(models, tmp_path):
+    """What has such a name but is none, or lies elsewhere, is left alone, and so is all where a run fails."""
+    graphs = tmp_path / "graphs"
+    command = ["translate", *models, "--output", "o", "--hypergraph", "graphs/"]
+    (tmp_path / "in").write_text("u v\n" * 8)
+    assert main(command) == 0
+    linked = (graphs / "7.json").rename(tmp_path / "linked")
+    (graphs / "7.json").symlink_to(linked)
+    (graphs / "6.json").write_text('{"sentence": 5, "source": ["u"]}\n')
+    (graphs / "5.json").write_text("")
+    (graphs / "4.json").unlink()
+    (graphs / "4.json").mkdir()
+    (graphs / "03.json").write_bytes((graphs / "3.json").read_bytes())
+    others = {"03.json", "4.json", "5.json", "6.json", "7.json"}
+    (tmp_path / "in").write_bytes(b"u v\nx\n\xff\n")
+    assert main(command) == 2
+    assert {each.name for each in graphs.iterdir()} == others | {"0.json", "1.json", "2.json", "3.json"}
+    (tmp_path / "in").write_text("u v\nx\n")
+    assert main(command) == 0
+    assert {each.name for each in graphs.iterdir()} == others | {"0.json", "1.json"}
+    assert json.loads(linked.read_text())["sentence"] == 7
+    (tmp_path / "in").write_text("")
+    assert main(command) == 0
+    assert {each.name for each in graphs.iterdir()} == others
+    assert main([*command[:-1], "none/"]) == 0
+    assert not (tmp_path / "none").exists()
