@@ -11,7 +11,8 @@ Joshua
     log10; `WordPenalty` as cdec's; `OOVPenalty` −100 for a copied word
 Moses
     natural logarithms; `WordPenalty0` −1 for a word, `UnknownWordPenalty0` −100 for a copied one; the glue
-    rule's ln 2.718; sparse features of a table have its name before theirs
+    rule's ln 2.718; sparse features of a table have its name before theirs; language models, of
+    any name, are counted as their lines are
 Travatar
     natural logarithms, the language model in log10
 
@@ -27,7 +28,7 @@ import io
 import math
 import re
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -49,6 +50,7 @@ _UNKNOWN = -100.0  # The penalty of Joshua and Moses for a copied word.
 _TABLE = re.compile(r"\s*tm\s*=(?:.*?\s-owner\s+(\S+)|\s*\S+\s+([^-\s]\S*)\s)")
 _NO_TABLES = ("glue", COPY_OWNER)  # Of rules that our decoder does without.
 _MODEL = re.compile(r"\s*(?:feature[-_]function\s*=\s*\S*LanguageModel\b|lm\s*=)", re.IGNORECASE)
+_MOSES_MODELS = ("KENLM", "SRILM", "IRSTLM", "RANDLM", "DALM")  # FF/Factory.cpp, those of n-grams.
 _MOSES_SCORES = ("LogBackward", "LexBackward", "LogForward", "LexForward")
 _ALWAYS = ("LanguageModel", "TargetWords", "Abstract", "Glue", "PassThrough")
 
@@ -187,12 +189,8 @@ def _joshua(path: PathLike) -> Imported:
 
 def _moses(path: PathLike) -> Imported:
     sections = _sections(path)
-    tables = [text.split() for _, text in sections["feature"] if text.startswith("PhraseDictionary")]
-    is_glue = {}
-    for tokens in tables:
-        named = dict(token.partition("=")[::2] for token in tokens[1:])
-        is_glue[named.get("name", "")] = named.get("num-features") == "1"
-    prefixes = _prefixes(name for name, glue in is_glue.items() if name and not glue)
+    is_glue, models = _moses_features(text for _, text in sections["feature"])
+    prefixes = _prefixes(name for name, glue in is_glue.items() if not glue)
     weights = dict.fromkeys((*_ALWAYS, "LogCount"), 0.0)
     warnings: list[str] = []
     word = glue = 0.0
@@ -211,8 +209,7 @@ def _moses(path: PathLike) -> Imported:
             for k, value in enumerate(values):
                 score = _MOSES_SCORES[k] if k < len(_MOSES_SCORES) else f"Score_{k}"
                 _add(weights, prefixes.get(name, "") + score, value)
-        elif match := re.fullmatch(r"LM([0-9]{0,9})", name):
-            number = int(match[1] or 0)
+        elif (number := _moses_model(name, models)) is not None:
             _add(weights, feature_of(number), values[0])
             for value in values[1:2]:
                 _add(weights, unknown_feature_of(number), value)
@@ -220,8 +217,39 @@ def _moses(path: PathLike) -> Imported:
             _add(weights, sparse, _one(path, line, name, values))
         else:
             warnings.append(f"{name} is left out: there is no such feature here")
+    if models != [f"LM{number}" for number in range(len(models))] and len(models) > 1:
+        warnings.append(f"its language models are {', '.join(models)}: give them in this order")
     warnings += _of_further_tables(weights, prefixes, "LogCount")
     return Imported(weights, warnings, glue + 2.0 * word)
+
+
+def _moses_features(lines: Iterable[str]) -> tuple[dict[str, bool], list[str]]:
+    """Whether each table is of glue, by its name, and the names of the language models, in their order.
+
+    A feature without a name has that of its class and how many such lines there were before.
+    """
+    is_glue: dict[str, bool] = {}
+    models: list[str] = []
+    nameless: Counter[str] = Counter()
+    for kind, *settings in map(str.split, lines):
+        given = dict(setting.partition("=")[::2] for setting in settings)
+        name = given.get("name", "")
+        if not name:
+            name = f"{kind}{nameless[kind]}"
+            nameless[kind] += 1
+        if kind.startswith("PhraseDictionary"):
+            is_glue[name] = given.get("num-features") == "1"
+        elif kind in _MOSES_MODELS:
+            models.append(name)
+    return is_glue, models
+
+
+def _moses_model(name: str, models: list[str]) -> int | None:
+    """The number of the language model of this name; in weights without features, that behind `LM`."""
+    if models:
+        return models.index(name) if name in models else None
+    match = re.fullmatch(r"LM([0-9]{0,9})", name)
+    return int(match[1] or 0) if match else None
 
 
 def _sparse_name(name: str, prefixes: dict[str, str]) -> str | None:

@@ -160,6 +160,48 @@ TABLES = {
 }
 
 
+@pytest.mark.parametrize(
+    ("features", "weights"),
+    [
+        ("KENLM name=MyLM factor=0 path=a", f"MyLM= {1 / LN10}"),
+        ("SRILM factor=0 path=a", f"SRILM0= {1 / LN10}"),
+        ("KENLM name=LM1 path=a", f"LM1= {1 / LN10}"),
+    ],
+)
+def test_the_language_model_of_moses_may_have_any_name(tmp_path, features, weights):
+    (tmp_path / "theirs").write_text(f"[feature]\n{features}\n[weight]\n{weights} -2\n")
+    found = import_weights(tmp_path / "theirs", "moses")
+    models = {name: value for name, value in found.weights.items() if name.startswith("LanguageModel")}
+    assert models == pytest.approx({"LanguageModel": 1 / LN10, "LanguageModel_OOV": -2.0})
+    assert not found.warnings
+
+
+def test_several_language_models_of_moses_are_numbered_as_their_lines_are(tmp_path):
+    """FeatureFunction.cpp, ParseLine: without a name, the class and how many such lines were before."""
+    features = "IRSTLM path=a\nKENLM name=LM0 path=b\nKENLM path=c\nKENLM lazyken=1 path=d"
+    weights = "LM0= 2\nKENLM1= 4\nLM3= 9\nIRSTLM0= 1\nKENLM0= 3"
+    (tmp_path / "theirs").write_text(f"[weight]\n{weights}\n[feature]\n{features}\n")
+    found = import_weights(tmp_path / "theirs", "moses")
+    models = {name: value for name, value in found.weights.items() if name.startswith("LanguageModel")}
+    named = ("LanguageModel", "LanguageModel_1", "LanguageModel_2", "LanguageModel_3")
+    assert models == dict(zip(named, (1, 2, 3, 4), strict=True))
+    assert found.warnings == [
+        "LM3 is left out: there is no such feature here",
+        "its language models are IRSTLM0, LM0, KENLM0, KENLM1: give them in this order",
+    ]
+
+
+def test_tables_of_moses_without_a_name_are_called_as_moses_calls_them(tmp_path):
+    features = "PhraseDictionaryMemory num-features=4 path=a\nPhraseDictionaryMemory num-features=1 path=g"
+    weights = "PhraseDictionaryMemory0= 1 2 3 4\nPhraseDictionaryMemory1= 5"
+    (tmp_path / "theirs").write_text(f"[feature]\n{features}\n[weight]\n{weights}\n")
+    found = import_weights(tmp_path / "theirs", "moses")
+    kept = {name: value for name, value in found.weights.items() if value}
+    expected = {"LogBackward": 1, "LexBackward": 2, "LogForward": 3, "LexForward": 4}
+    assert kept == pytest.approx(expected | {"Glue": 5 * math.log(2.718)})
+    assert not found.warnings
+
+
 def test_tables_of_joshua_are_known_by_how_they_were_named_before(tmp_path):
     """JoshuaConfiguration.java, readConfigFile: `tm = TYPE OWNER MAXSPAN PATH`."""
     tables = "tm = thrax pt 20 a.gz\ntm = hiero b 20 b.gz\ntm = thrax glue -1 g\n"
