@@ -37,12 +37,14 @@ import numpy as np
 from decoder.lm.model import feature_of, unknown_feature_of
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.weights import LARGEST_WEIGHT
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 from scfg_sampler.formats import COPY_OWNER
 
 __all__ = ["Imported", "import_weights"]
 
+_RANGE = f"Weights are numbers from -{LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
 _LN10 = math.log(10.0)
 _WORD = -1.0 / _LN10  # The word penalty of cdec and Joshua.
 _UNKNOWN = -100.0  # The penalty of Joshua and Moses for a copied word.
@@ -113,7 +115,7 @@ def import_weights(path: PathLike, decoder: str) -> Imported:
     Raises
     ------
     InputError
-        A line is no weight, or there is none; names the line.
+        A line is no weight, or there is none; names the line. Or what a weight would be is none.
     """
     read: dict[str, Callable[[PathLike], Imported]] = {
         "cdec": _cdec,
@@ -121,7 +123,11 @@ def import_weights(path: PathLike, decoder: str) -> Imported:
         "joshua": _joshua,
         "travatar": _travatar,
     }
-    return read[decoder](path)
+    found = read[decoder](path)
+    for name, weight in found.weights.items():
+        if not abs(weight) <= LARGEST_WEIGHT:
+            raise InputError(path, None, f"the weight of {name} would be {weight:g}", _RANGE)
+    return found
 
 
 def _cdec(path: PathLike) -> Imported:
@@ -352,6 +358,8 @@ def _pairs(path: PathLike, lines: Iterator[tuple[int, str]] | enumerate[str]) ->
             values = []
         if not values or not all(map(math.isfinite, values)):
             raise InputError(path, line, f"{text.strip()!r} is no weight", "Expected a name and a number")
+        if max(map(abs, values)) > LARGEST_WEIGHT:
+            raise InputError(path, line, f"{text.strip()!r} is no weight", _RANGE)
         hashes.append(hash(tokens[0]))
         numbers.append(line)
         yield _Named(line, tokens[0], values)

@@ -238,6 +238,13 @@ def test_command_writes_weights_and_tells_the_constant(tmp_path, capsys):
         ("[weight]\nLM0= nan\n", "moses", "theirs:2: 'LM0 nan' is no weight"),
         ("[weights]\n", "travatar", "theirs: has no weights"),
         ("Glue 1\nWordPenalty 2\nGlue 2\n", "cdec", "theirs:3: gives the weight of line 1 again"),
+        ("Glue 1\nLanguageModel 1e40\n", "cdec", "theirs:2: 'LanguageModel 1e40' is no weight. Weights are"),
+        (
+            "[weight_vals]\nlm=-2e30\n",
+            "travatar",
+            "theirs:2: 'lm -2e30' is no weight. Weights are numbers fr",
+        ),
+        ("OOVPenalty 1e29\n", "joshua", "theirs: the weight of PassThrough would be -1e+31. Weights are"),
         ("[weight]\nLM0= 1\nLM0= 1\n", "moses", "theirs:3: gives the weight of line 2 again"),
     ],
 )
