@@ -12,11 +12,13 @@ the best translation again, a small one a vote with equal votes.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from decoder.scoring.bleu_statistics import bleu_plus_one, bleu_statistics
+from decoder.scoring.bleu_statistics import MAX_ORDER, bleu_plus_one
 from scfg_sampler.core.elementary import exp_each
+from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["check_scale", "expected_bleu", "posteriors"]
@@ -47,11 +49,72 @@ def expected_bleu(start: np.ndarray, words: np.ndarray, probs: np.ndarray) -> np
     probs : float64 (K,), of each of them as the reference
     """
     expected = np.zeros(len(probs))
-    is_empty = np.diff(start) == 0
-    for row, prob in enumerate(probs.tolist()):
-        reference = words[start[row] : start[row + 1]]
-        bounds = np.array([0, len(reference)], np.int64)
-        expected += prob * bleu_plus_one(bleu_statistics(start, words, bounds, reference))
-        if len(reference) == 0:
-            expected[is_empty] += prob
+    lengths = np.diff(start)
+    statistics = np.zeros((len(probs), 2 + 2 * MAX_ORDER), np.int64)
+    statistics[:, 0] = lengths
+    for order in range(1, MAX_ORDER + 1):
+        statistics[:, 1 + MAX_ORDER + order] = np.maximum(0, lengths - order + 1)
+    ngrams = _count_ngrams(start, words)
+    in_reference = np.zeros(len(ngrams.order), np.int64)
+    for row in np.flatnonzero(probs).tolist():
+        _match(statistics, ngrams, row, in_reference)
+        expected += probs[row] * bleu_plus_one(statistics)
+        if lengths[row] == 0:
+            expected[lengths == 0] += probs[row]
     return expected
+
+
+class _Ngrams(NamedTuple):
+    """The n-grams of translations, counted once, as each of them is compared with all others.
+
+    start : int64 (K + 1,), where those of each translation are
+    gram, times : int64, the number of an n-gram, each once a translation, and how often it is there
+    order : int64, n of each n-gram
+    """
+
+    start: np.ndarray
+    gram: np.ndarray
+    times: np.ndarray
+    order: np.ndarray
+
+
+def _count_ngrams(start: np.ndarray, words: np.ndarray) -> _Ngrams:
+    """The n-grams of orders 1 … `MAX_ORDER`; equal ones of all translations have one number."""
+    row = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    room = start[1:][row] - np.arange(len(words))  # Words from here to the end of the translation.
+    word = np.unique(words, return_inverse=True)[1].astype(np.int64)
+    num_words = int(word.max(initial=-1)) + 1
+    gram = np.zeros(len(words), np.int64)  # Of the n-gram that begins at a place, among those of order n.
+    numbers, places, orders = [], [], []
+    num_grams = 0
+    for order in range(1, MAX_ORDER + 1):
+        at = np.flatnonzero(room >= order)
+        kinds, gram[at] = np.unique(gram[at] * num_words + word[at + order - 1], return_inverse=True)
+        numbers.append(gram[at] + num_grams)
+        places.append(at)
+        orders.append(np.full(len(kinds), order))
+        num_grams += len(kinds)
+    numbered = row[np.concatenate(places)] * max(1, num_grams) + np.concatenate(numbers)
+    each, times = np.unique(numbered, return_counts=True)
+    of_row, number = np.divmod(each, max(1, num_grams))
+    bounds = np.searchsorted(of_row, np.arange(len(start)))
+    return _Ngrams(bounds, number, times, np.concatenate(orders))
+
+
+@kernel
+def _match(statistics, ngrams, row, in_reference):
+    """Put what depends on the reference, translation `row`, into statistics as `bleu_statistics` has them.
+
+    in_reference : int64, 0 of each n-gram, and so again in the end
+    """
+    start, gram, times, order = ngrams
+    for k in range(start[row], start[row + 1]):
+        in_reference[gram[k]] = times[k]
+    for other in range(len(start) - 1):
+        statistics[other, 1] = statistics[row, 0]
+        for n in range(1, MAX_ORDER + 1):
+            statistics[other, 1 + n] = 0
+        for k in range(start[other], start[other + 1]):
+            statistics[other, 1 + order[gram[k]]] += min(times[k], in_reference[gram[k]])
+    for k in range(start[row], start[row + 1]):
+        in_reference[gram[k]] = 0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from decoder.scoring.bleu_statistics import bleu_plus_one, bleu_statistics
 from decoder.search.mbr import check_scale, expected_bleu, posteriors
 from scfg_sampler.errors import SettingsError
 from tests.decoder.translation.test_decoder import decoder
@@ -24,6 +25,22 @@ def test_expected_bleu_is_that_of_sacrebleu(rng):
     start = np.cumsum([0, *map(len, texts)]).astype(np.int64)
     words = np.array([ord(word) for text in texts for word in text], np.int32)
     np.testing.assert_allclose(expected_bleu(start, words, probs), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [1, 2, 40])
+def test_expected_bleu_is_bit_by_bit_that_of_statistics_made_pair_by_pair(rng, size):
+    """With translations of no words, of fewer than four, and of none with a probability."""
+    texts = [rng.integers(0, 4, size=rng.integers(0, 12)) for _ in range(size)]
+    start = np.cumsum([0, *map(len, texts)]).astype(np.int64)
+    words = np.concatenate(texts).astype(np.int32)
+    probs = rng.dirichlet(np.ones(size)) * (rng.random(size) < 0.8)
+    expected = np.zeros(size)
+    for text, prob in zip(texts, probs, strict=True):
+        bounds = np.array([0, len(text)], np.int64)
+        expected += prob * bleu_plus_one(bleu_statistics(start, words, bounds, text.astype(np.int32)))
+        if len(text) == 0:
+            expected[np.diff(start) == 0] += prob
+    assert expected_bleu(start, words, probs).tobytes() == expected.tobytes()
 
 
 def test_posteriors_are_scaled_exponentials():
