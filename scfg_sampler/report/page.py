@@ -107,6 +107,13 @@ def write_report(
 def _outputs(inputs: ReportInputs) -> Outputs | None:
     """The test set, read at first, so that what is wrong with it is told at once."""
     if not inputs.translations:
+        if inputs.source is not None or inputs.references:
+            raise InputError(
+                None,
+                None,
+                "--source and --references are shown beside translations",
+                "Name these too, with --translations",
+            )
         return None
     if inputs.source is None or not inputs.references:
         raise InputError(

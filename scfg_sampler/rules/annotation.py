@@ -45,7 +45,8 @@ def annotate_table(
     InputError
         A table cannot be read, has other labels than X, the first has no rules, or the other lacks a feature.
     SettingsError
-        The table has a feature of that name already, or the prefix would make none that can be written.
+        A feature is named twice, the table has one of that name already, or the prefix would make none that
+        can be written.
     """
     tables = [read_rule_table(each) for each in (path, other)]
     if not tables[0].num_rules:
@@ -54,6 +55,9 @@ def annotate_table(
     lacking = [name for name in features if name not in there]
     if lacking:
         raise InputError(other, None, f"has no feature {lacking[0]}", "Name others with --features")
+    twice = [name for place, name in enumerate(features) if name in features[:place]]
+    if twice:
+        raise SettingsError(f"--features names {twice[0]} twice; leave one out")
     names = [prefix + name for name in (*features, MISSING)]
     if not prefix or any(character.isspace() or character in "=|" for character in "".join(names)):
         raise SettingsError(f"--prefix is {prefix!r}; it is a word without =, | and blanks, such as Hiero")

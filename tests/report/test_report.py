@@ -424,6 +424,8 @@ TEST_SET = ("--source", "TEXT", "--references", "TEXT")
         (["RUN", "--scores", "a=TEXT", "a=OTHER"], "--scores has two files called a"),
         (["RUN", "--tunings", "TEXT"], "text:1: no columns 'round' and 'score'"),
         (["RUN", "--translations", "TEXT"], "Name these too, with --source and --references"),
+        (["RUN", "--source", "TEXT"], "--source and --references are shown beside translations"),
+        (["RUN", "--references", "TEXT"], "--source and --references are shown beside translations"),
         (["RUN", "--derivations", "x=TEXT"], "--derivations x is of no system that --translations names"),
         (
             ["RUN", "--translations", "TEXT", "--source", "OTHER", "--references", "OTHER"],

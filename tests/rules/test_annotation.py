@@ -99,7 +99,7 @@ def test_features_that_few_rules_have_are_features_too(files):
         (["--prefix", "a b"], "--prefix is 'a b'; it is a word"),
         (["--prefix", ""], "--prefix is ''; it is a word"),
         (["--prefix", "a="], "--prefix is 'a='; it is a word"),
-        (["--features", "More", "More"], "would be there twice"),
+        (["--features", "More", "More"], "--features names More twice; leave one out"),
     ],
 )
 def test_what_cannot_be_added_is_said_in_a_line(files, options, message, capsys):
