@@ -145,8 +145,12 @@ def _fit(name: str, grammar: Grammar, probs: np.ndarray, tableaux: Tableaux) -> 
 
 
 def other_data(run: PathLike, tableaux: Tableaux) -> bool:
-    """Whether a run was learnt from other candidates or frequencies; False if it does not say."""
-    place = Path(run) / "tableaux.tsv"
+    """Whether a run, or that of a summary.json, was learnt from other candidates or frequencies.
+
+    False if it does not say.
+    """
+    directory = Path(run).parent if Path(run).name == "summary.json" else Path(run)
+    place = directory / "tableaux.tsv"
     if not place.is_file():
         return False
     return _observations(read_tableaux(place)) != _observations(tableaux)

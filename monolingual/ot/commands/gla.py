@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser", "run"]
 
+_PLASTICITY = "2:0.002"
+
 
 def add_parser(subparsers) -> None:
     """Add the command."""
@@ -57,7 +59,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--trials", metavar="N", type=int, default=200_000, help="forms each learner hears")
     parser.add_argument("--stages", metavar="N", type=int, default=4, help="of equal length")
     parser.add_argument(
-        "--plasticity", metavar="P:Q", default="2:0.002", help="in the first and the last stage"
+        "--plasticity", metavar="P:Q", default=_PLASTICITY, help="in the first and the last stage"
     )
     parser.add_argument("--noise", metavar="S:T", default="2:2", help="in the first and the last stage")
     parser.add_argument("--start", metavar="X", type=float, help="first value (default: 100; 1 with hg)")
@@ -96,8 +98,8 @@ def run(options: argparse.Namespace) -> None:
         is_harmonic=is_harmonic,
         trials=options.trials,
         stages=options.stages,
-        plasticity=_ends("--plasticity", options.plasticity),
-        noise=_ends("--noise", options.noise),
+        plasticity=_ends("--plasticity", options.plasticity, options.stages),
+        noise=_ends("--noise", options.noise, options.stages),
         start=options.start if options.start is not None else 1.0 if is_harmonic else 100.0,
         above=above,
         distance=options.distance if options.distance is not None else 0.0 if is_harmonic else 20.0,
@@ -155,12 +157,14 @@ def _scatter(tableaux: Tableaux, probs: np.ndarray) -> list[dict[str, Any]]:
     ]
 
 
-def _ends(option: str, text: str) -> tuple[float, float]:
-    """What FIRST:LAST, or one number for both, says."""
+def _ends(option: str, text: str, stages: int) -> tuple[float, float]:
+    """What FIRST:LAST, or one number for both, says; one stage has one number."""
     try:
         parts = [real_number(part) for part in text.split(":")]
     except ValueError:
         parts = []
     if len(parts) not in (1, 2):
         raise SettingsError(f"{option} is {text!r}; expected one number, or two as in 2:0.002")
+    if stages == 1 and parts[0] != parts[-1] and text != _PLASTICITY:
+        raise SettingsError(f"{option} is {text}, but there is one stage; give one number")
     return parts[0], parts[-1]

@@ -70,7 +70,8 @@ def _add_model(model: argparse._ArgumentGroup, settings: OtSettings) -> None:
         metavar="NAME=M:S",
         action="append",
         default=[],
-        help="normal prior of a constraint's mean, or of all with NAME *; may be repeated (default: flat)",
+        help="normal prior of a constraint's mean, or with NAME * of all others; may be repeated (default: "
+        "flat)",
     )
     model.add_argument(
         "--learn-variances", action="store_true", help="each constraint has an unknown variance of its own"
@@ -128,6 +129,7 @@ def run(options: argparse.Namespace) -> None:
 
     if options.variance_shape is not None and not options.learn_variances:
         raise SettingsError("--variance-shape goes with --learn-variances")
+    _refuse_other_moves(options)
     tableaux = load_tableaux(options)
     shape = OtSettings().variance_shape if options.variance_shape is None else options.variance_shape
     collapsed = OtSettings().collapsed if options.collapsed is None else options.collapsed
@@ -161,9 +163,17 @@ def run(options: argparse.Namespace) -> None:
     report(summary, options.output, options.quiet)
 
 
+def _refuse_other_moves(options: argparse.Namespace) -> None:
+    """Raise SettingsError if --paper stands beside moves that are not the paper's."""
+    for name, plain in (("shifts", OtSettings().shifts), ("collapsed", None)):
+        number = getattr(options, name)
+        if options.paper and number not in (0, plain):
+            raise SettingsError(f"--paper is --shifts 0 --collapsed 0, and goes without --{name} {number}")
+
+
 def _priors(options: list[str], tableaux: Tableaux) -> dict[int, tuple[float, float]]:
-    """What `--prior NAME=M:S` says; names may hold any character."""
-    priors = {}
+    """What `--prior NAME=M:S` says, * of the constraints without their own; names may hold any character."""
+    given: dict[str, tuple[float, float]] = {}
     for option in options:
         name, _, numbers = option.rpartition("=")
         parts = numbers.split(":")
@@ -172,9 +182,11 @@ def _priors(options: list[str], tableaux: Tableaux) -> dict[int, tuple[float, fl
         except ValueError:
             found = f"--prior {option!r} is not of the form NAME=MEAN:DEVIATION, e.g. 'DEP-IO=-3:2'"
             raise SettingsError(found) from None
-        chosen = range(len(tableaux.constraints)) if name == "*" else [index_of(tableaux, "--prior", name)]
-        priors.update(dict.fromkeys(chosen, (mean, deviation)))
-    return priors
+        if name in given:
+            raise SettingsError(f"--prior names {name} twice; leave one out")
+        given[name] = mean, deviation
+    priors = dict.fromkeys(range(len(tableaux.constraints)), given.pop("*")) if "*" in given else {}
+    return priors | {index_of(tableaux, "--prior", name): prior for name, prior in given.items()}
 
 
 def report(summary: dict[str, Any], output: str, quiet: bool) -> None:
