@@ -53,6 +53,8 @@ def run(options: argparse.Namespace) -> None:
 
     if options.json and options.tighten == "-":
         raise SettingsError("--json and --tighten - would both go to standard output: give --tighten a file")
+    if options.format != "nltk" and not options.tighten:
+        console.warn("--format does nothing without --tighten")
     weighted = read_grammar(options.grammar, encoding=options.encoding)
     probs = probabilities(options.grammar, weighted, normalised=options.normalise)
     if weighted.weights is None:

@@ -70,6 +70,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.tsg.corpus import gather
     from monolingual.tsg.settings import Sources
 
+    _warn_of_idle(options)
     preparation = Preparation(
         binarise=options.binarise,
         horizontal=options.horizontal,
@@ -93,6 +94,15 @@ def run(options: argparse.Namespace) -> None:
         f"{counted(len(grammar.nonterminals), 'nonterminal')}, "
         f"{counted(len(grammar.terminals), 'terminal')}, start symbol {start}"
     )
+
+
+def _warn_of_idle(options: argparse.Namespace) -> None:
+    """Warn of what was given, but does nothing beside the other options."""
+    plain = Preparation()
+    if options.heads != plain.heads and options.binarise != "head":
+        console.warn("--heads does nothing without --binarise head")
+    if options.horizontal != plain.horizontal and options.binarise == "none":
+        console.warn("--horizontal does nothing without --binarise right, left or head")
 
 
 def _spelled(rules: Counter[_Rule]) -> Counter[_Rule]:

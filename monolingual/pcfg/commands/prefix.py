@@ -20,7 +20,8 @@ def add_parser(subparsers) -> None:
         "(Jelinek and Lafferty 1991), and its surprisal in bits, -log2 P(word | words before it); then "
         "the same of the end of the sentence. Columns: sentence and position from 1, word, log probability, "
         "surprisal. With --infix, one number a line: the log probability that the words stand "
-        "anywhere in a sentence (Nederhof and Satta 2011). All is given that sentences are finite.",
+        "anywhere in a sentence (Nederhof and Satta 2011), and an empty line for an empty line. All is given "
+        "that sentences are finite.",
         epilog="example:\n  scfg-monolingual pcfg prefix grammar.txt --sentences text.txt",
     )
     add_grammar_options(parser)
@@ -59,12 +60,15 @@ def run(options: argparse.Namespace) -> None:
         for at in range(len(sentences.lines)):
             words = sentences.words[sentences.start[at] : sentences.start[at + 1]].tolist()
             if options.infix:
+                stream.write("\n" * sentences.blank_lines(at))
                 stream.write(f"{infix_log_prob(grammar, chart, weights, probs, words):z.6f}\n")
             elif options.next is not None:
                 stream.writelines(_next_words(prefixes, words, names, at + 1, options.next))
             else:
                 stream.writelines(_surprise(prefixes, words, names, at + 1))
             advance(1, "")
+        if options.infix:
+            stream.write("\n" * sentences.blank_lines(len(sentences.lines)))
 
 
 def _surprise(prefixes, words: list[int], names: tuple[str, ...], number: int) -> list[str]:

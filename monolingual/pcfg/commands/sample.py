@@ -14,7 +14,15 @@ from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
 
-__all__ = ["NOT_DECISIVE", "add_data_options", "add_parser", "read_data", "report", "run"]
+__all__ = [
+    "NOT_DECISIVE",
+    "add_data_options",
+    "add_parser",
+    "read_data",
+    "report",
+    "run",
+    "warn_of_idle_data",
+]
 
 
 def add_parser(subparsers) -> None:
@@ -222,6 +230,15 @@ def _tell_of_idle(options: argparse.Namespace) -> None:
         console.warn(f"--proposal is for renormalise; with --approach {options.approach} it does nothing")
     if options.brackets and not options.gold:
         raise SettingsError("--bracket-labels chooses what is scored by --gold; give that")
+    if options.score_every != SampleSettings().score_every and not options.gold:
+        console.warn("--score-every does nothing without --gold")
+    warn_of_idle_data(options)
+
+
+def warn_of_idle_data(options: argparse.Namespace) -> None:
+    """Warn of an option of data that are not there."""
+    if options.skip_unparsable and not options.sentences:
+        console.warn("--skip-unparsable does nothing without --sentences")
 
 
 NOT_DECISIVE = frozenset(

@@ -48,23 +48,17 @@ def run(options: argparse.Namespace) -> None:
     """Learn, write, and say whether the result is tight."""
     import numpy as np
 
-    from monolingual.pcfg.commands.sample import read_data, read_prior
+    from monolingual.pcfg.commands.sample import read_data, read_prior, warn_of_idle_data
     from monolingual.pcfg.grammar_text import refuse_names, write_grammar
     from monolingual.pcfg.model import build_model
     from monolingual.pcfg.tightness import analyse
     from monolingual.pcfg.training import pcfg_expectations
     from monolingual.priors.estimators import em_kernel, learn, vb_kernel
     from monolingual.priors.multinomials import normalise
-    from scfg_sampler.core.limits import require_number, require_seed
     from scfg_sampler.errors import SettingsError
 
-    require_number("threads", options.threads)
-    require_seed(options.seed)
-    for name in ("rounds", "restarts"):
-        if getattr(options, name) < 1:
-            raise SettingsError(f"--{name} is {getattr(options, name)}; it must be at least 1")
-    if options.tolerance < 0:
-        raise SettingsError(f"--tolerance is {options.tolerance:g}; it must be at least 0")
+    _check(options)
+    warn_of_idle_data(options)
     grammar, probs, pseudo_counts, has_weights = read_model_grammar(options)
     refuse_names(grammar, options.format)  # Before hours of learning, which would be lost.
     if options.method == "em" and options.prior is None:
@@ -106,3 +100,17 @@ def run(options: argparse.Namespace) -> None:
     console.say(
         f"spectral radius {verdict.spectral_radius:.6g}, " + ("tight" if verdict.tight else "not tight")
     )
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise SettingsError if a number is out of range."""
+    from scfg_sampler.core.limits import require_number, require_seed
+    from scfg_sampler.errors import SettingsError
+
+    require_number("threads", options.threads)
+    require_seed(options.seed)
+    for name in ("rounds", "restarts"):
+        if getattr(options, name) < 1:
+            raise SettingsError(f"--{name} is {getattr(options, name)}; it must be at least 1")
+    if options.tolerance < 0:
+        raise SettingsError(f"--tolerance is {options.tolerance:g}; it must be at least 0")

@@ -1,0 +1,56 @@
+"""Options that do nothing beside the others are told of, and empty lines stay where they are."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from monolingual.cli import main
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "g").write_text("S -> S S [0.4] | 'a' [0.6]\n")
+    (tmp_path / "trees").write_text("(S a)\n(S (S a) (S a))\n")
+    (tmp_path / "text").write_text("a\na a\n")
+    (tmp_path / "t.mrg").write_text("(TOP (S (NP (D the) (N dog)) (VP (V barks))))\n")
+    (tmp_path / "heads").write_text("S right VP\n")
+    return tmp_path
+
+
+SAMPLE = "sample g --trees trees --iterations 4 --output run --overwrite"
+TRAIN = "train g --trees trees --output made"
+INDUCE = "induce t.mrg --output made"
+FORMER = "--binarise right, left or head"
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "other", "with_other"),
+    [
+        (SAMPLE, "--score-every 2", "--gold", "--sentences text --gold trees"),
+        (SAMPLE, "--skip-unparsable", "--sentences", "--sentences text"),
+        (TRAIN, "--skip-unparsable", "--sentences", "--sentences text"),
+        ("check g", "--format johnson", "--tighten", "--tighten made"),
+        (INDUCE, "--heads heads", "--binarise head", "--binarise head"),
+        (f"{INDUCE} --binarise left", "--heads heads", "--binarise head", "--binarise head"),
+        (INDUCE, "--horizontal 3", FORMER, "--binarise left"),
+    ],
+)
+def test_options_that_do_nothing_are_told(place, capsys, command, option, other, with_other):
+    told = f"warning: {option.split()[0]} does nothing without {other}\n"
+    for more, is_told in ((option, True), (f"{option} {with_other}", False), ("", False)):
+        assert main(["pcfg", *command.split(), *more.split(), "--quiet"]) == 0
+        said = capsys.readouterr().err
+        assert (told in said) == is_told
+        assert ("does nothing" in said) == is_told
+
+
+def test_empty_lines_between_infixes_stay(place, capsys):
+    (place / "text").write_text("\na\n\n\na a\n\n")
+    assert main(["pcfg", "prefix", "g", "--sentences", "text", "--infix", "--quiet"]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert [line == "" for line in lines] == [True, False, True, True, False, True, True]
+    assert float(lines[1]) == pytest.approx(0.0, abs=1e-6)
+    assert -math.inf < float(lines[4]) < 0.0
