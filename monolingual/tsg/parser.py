@@ -65,7 +65,7 @@ class Parse(NamedTuple):
     ----------
     trees : list of (Tree, float)
         With ln of the derivation's probability (mpd), the share of the samples (mpp) or the expected number
-        of right rules (mer).
+        of right rules (mer); of none, −∞ or 0.
     is_flat : bool
         The grammar has no derivation.
     acceptance : float
@@ -159,7 +159,8 @@ class Parser:
         """
         leaves, chart, root = self._chart(words, tags, method == "mpd")
         if root is None:
-            return Parse([(plain(self.flat_tree(words, tags)), -math.inf)], True, 1.0)
+            flat = plain(self.flat_tree(words, tags))
+            return Parse([(flat, -math.inf if method == "mpd" else 0.0)], True, 1.0)
         if method == "mpd":
             best = self._derivation(words, self._backpointers(chart, root, len(words)))
             return Parse([(plain(best.tree), best.log_prob)], False, 1.0)

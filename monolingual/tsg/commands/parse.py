@@ -159,6 +159,8 @@ def _check(options: argparse.Namespace) -> None:
         raise SettingsError(
             f"--nbest goes with --method mpp, which counts the trees that it draws, and not with {method}"
         )
+    if options.average is not None and options.grammar == "pcfg":
+        console.warn("--average does nothing with --model pcfg")
     if options.gold_tags and options.format != "trees":
         raise SettingsError("--gold-tags needs --format trees")
     if not 0.0 <= options.beam < 1.0:

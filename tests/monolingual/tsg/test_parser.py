@@ -387,6 +387,21 @@ def test_baseline_average_and_nbest(trained, capsys):
     assert main([*shared, "--samples", "0"]) == 2
     assert main([*shared, "--min-share", "1"]) == 2
     assert capsys.readouterr().err.count("\n") == 5
+    assert main([*shared, "--model", "pcfg", "--average", "1"]) == 0
+    assert capsys.readouterr().err == "warning: --average does nothing with --model pcfg\n"
+
+
+@pytest.mark.parametrize("more", [[], ["--max-length", "2"]])
+def test_flat_trees_have_no_share_in_lists(trained, capsys, more):
+    place, run, _ = trained
+    (place / "flat").write_text("sees sees sees\n")
+    shared = ["tsg", "parse", str(run), "--input", str(place / "flat"), "--method", "mpp", "--nbest", "2"]
+    assert main([*shared, "--samples", "5", *more]) == 0
+    said = capsys.readouterr()
+    assert "flat trees of 1 sentence" in said.err
+    (line,) = said.out.splitlines()
+    assert line.startswith("0 ||| (TOP (")
+    assert line.endswith(" ||| 0")
 
 
 @pytest.mark.parametrize(
