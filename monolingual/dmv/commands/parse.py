@@ -9,7 +9,9 @@ from scfg_sampler.core import console
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["add_parser", "run", "some_of", "warn_of_unknown"]
+__all__ = ["DECODER", "add_parser", "run", "some_of", "warn_of_unknown"]
+
+DECODER = "mbr"
 
 _MOST_NAMED = 12
 """Tags that a warning names; treebanks with morphology in their tags have hundreds."""
@@ -30,7 +32,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("model", metavar="MODEL", help="written by dmv train")
     parser.add_argument("data", metavar="DATA", help="CoNLL-U, CoNLL-X, or three columns: tags, heads, words")
     add_treebank_options(parser)
-    parser.add_argument("--decoder", choices=("viterbi", "mbr"), default="mbr", help="which tree is best")
+    parser.add_argument("--decoder", choices=("viterbi", "mbr"), default=DECODER, help="which tree is best")
     parser.add_argument("--output", metavar="FILE", default="-", help="the sentences with their heads")
     parser.add_argument(
         "--posteriors",
@@ -61,6 +63,8 @@ def run(options: argparse.Namespace) -> None:
 
     if options.sentence is not None and not options.picture:
         raise SettingsError("--sentence says which one --picture draws; give that")
+    if options.decoder != DECODER and options.nbest is not None and not options.picture:
+        console.warn("--decoder does nothing with --nbest")
     model = read_model(options.model)
     sentences = read(options, options.data)
     warn_of_unknown(model, sentences)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 
 from monolingual.dmv.commands import add_treebank_options, read
+from monolingual.dmv.commands.parse import DECODER
+from monolingual.dmv.punctuation import AUTOMATIC
 from scfg_sampler.core import console
 from scfg_sampler.core.reports.options import add_report_options
 from scfg_sampler.core.wording import file_size
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "run"]
+
+_SHOWN = 6
 
 
 def add_parser(subparsers) -> None:
@@ -33,10 +37,10 @@ def add_parser(subparsers) -> None:
     )
     add_treebank_options(parser)
     parser.add_argument(
-        "--shown", dest="sentences", metavar="N", type=int, default=6, help="sentences of it to draw"
+        "--shown", dest="sentences", metavar="N", type=int, default=_SHOWN, help="sentences of it to draw"
     )
     parser.renamed("--sentences", "--shown")
-    parser.add_argument("--decoder", choices=("viterbi", "mbr"), default="mbr", help="of these sentences")
+    parser.add_argument("--decoder", choices=("viterbi", "mbr"), default=DECODER, help="of these sentences")
     parser.add_argument(
         "--trace",
         metavar="FILE",
@@ -87,4 +91,15 @@ def run(options: argparse.Namespace) -> None:
         options.title,
     )
     size = write_report(inputs, options.output)
+    _warn_of_idle(options)
     console.say(f"{options.output}: {file_size(size)}")
+
+
+def _warn_of_idle(options: argparse.Namespace) -> None:
+    """Warn of what says how a treebank is read and shown, if there is none."""
+    if options.treebank is not None:
+        return
+    plain = {"sentences": _SHOWN, "decoder": DECODER, "tags": "xpos", "punctuation": AUTOMATIC}
+    for name, value in plain.items():
+        if getattr(options, name) != value:
+            console.warn(f"--{'shown' if name == 'sentences' else name} does nothing without --treebank")
