@@ -12,6 +12,7 @@ are as it takes them, and a model that it takes in no layout is refused.
 from __future__ import annotations
 
 import array
+import codecs
 import itertools
 import math
 import re
@@ -21,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.arrays.vocabulary import split_words
-from scfg_sampler.core.files import PathLike, atomic_output, open_bytes, read_lines
+from scfg_sampler.core.files import PathLike, atomic_output, check_beginning, open_bytes, read_lines
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import ArpaError, InputError
@@ -34,6 +35,7 @@ _ARPA = "A language model is an ARPA file, plain or gzipped"
 _HEADER = "Correct the header's counts, or train it again"
 _ALL = ", and all of these decoders have it"
 _BLANKS = " \t\r"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ROUNDED, _LARGEST = 1e-4, 1e4  # As `decoder.lm.arpa` has them.
 _COUNT = re.compile(r"\s*ngram\s+([0-9]+)\s*=\s*([0-9]+)\s*")
 _SECTION = re.compile(r"\\([0-9]+)-grams:")
@@ -79,7 +81,8 @@ def copy_model(path: PathLike, output: PathLike, write: Callable[[str], str], or
 def _require_text(path: PathLike) -> None:
     with open_bytes(path) as stream:
         begin = stream.read(256)
-    if b"\0" in begin:
+    if b"\0" in begin and not begin.startswith(_UTF16):  # What is UTF-16 says whoever reads it.
+        check_beginning(path, begin)
         hint = "Give the ARPA file it was made from: words may have to be spelled otherwise in it"
         raise InputError(path, None, "is a compiled language model", hint)
 

@@ -104,6 +104,8 @@ def test_counts_that_are_none_are_refused(folder, rng, capsys, name):
             "lm.arpa:4: 'ngram 3=2' where 'ngram N=COUNT' should be",
         ),
         (b"mmap lm http://kheafield.com/code format version 5\n\0", "lm.arpa: is a compiled language model"),
+        (ARPA.encode("utf-16"), "lm.arpa:1: is UTF-16, not UTF-8. Convert the file"),
+        (ARPA.encode("utf-16-le"), "lm.arpa:1: has bytes of 0, as UTF-16 without its mark has them. Convert"),
     ],
 )
 def test_what_is_no_language_model_is_told(folder, capsys, text, said):
