@@ -216,9 +216,11 @@ def _moses(path: PathLike) -> Imported:
                 score = _MOSES_SCORES[k] if k < len(_MOSES_SCORES) else f"Score_{k}"
                 _add(weights, prefixes.get(name, "") + score, value)
         elif (number := _moses_model(name, models)) is not None:
-            _add(weights, feature_of(number), values[0])
-            for value in values[1:2]:
-                _add(weights, unknown_feature_of(number), value)
+            if len(values) > 2:
+                found = f"{name} has {counted(len(values), 'value')}"
+                raise InputError(path, line, found, "A language model has one, and one of unknown words")
+            for feature, value in zip((feature_of(number), unknown_feature_of(number)), values, strict=False):
+                _add(weights, feature, value)
         elif (sparse := _sparse_name(name, prefixes)) is not None:
             _add(weights, sparse, _one(path, line, name, values))
         else:

@@ -236,6 +236,7 @@ def test_command_writes_weights_and_tells_the_constant(tmp_path, capsys):
         ("Glue x\n", "cdec", "theirs:1: 'Glue x' is no weight"),
         ("lm_0 1 2\n", "joshua", "theirs:1: lm_0 has 2 values"),
         ("[weight]\nLM0= nan\n", "moses", "theirs:2: 'LM0 nan' is no weight"),
+        ("[weight]\nLM0= 1 2 3\n", "moses", "theirs:2: LM0 has 3 values. A language model has"),
         ("[weights]\n", "travatar", "theirs: has no weights"),
         ("Glue 1\nWordPenalty 2\nGlue 2\n", "cdec", "theirs:3: gives the weight of line 1 again"),
         ("Glue 1\nLanguageModel 1e40\n", "cdec", "theirs:2: 'LanguageModel 1e40' is no weight. Weights are"),
