@@ -101,7 +101,10 @@ def run(options: argparse.Namespace) -> None:
     if options.method != "rcd":
         record["faithfulness"] = [names[i] for i in sorted(faithful)]
         record["r_measure"] = r_measure(found.strata, faithful)
-    if options.reduce and not found.unresolved:
+    if options.reduce and found.unresolved:
+        given_too = " and the rankings that are given" if above else ""
+        console.warn(f"--reduce does nothing, as no ranking satisfies all of the data{given_too}")
+    elif options.reduce:
         conditions = reduced(data.pairs, options.reduce)
         record["conditions"] = [[[names[i] for i in sorted(side)] for side in pair] for pair in conditions]
     if options.json:

@@ -74,3 +74,15 @@ def test_grammars_named_by_their_summaries_were_learnt_from_the_same_data(place,
     both = ("large/summary.json", "small/summary.json", "--likelihood-ratio")
     assert other in refused(capsys, "compare", "fewer.tsv", *both)
     assert ot("compare", "t.tsv", *both) == 0
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_data_without_a_ranking_that_were_to_be_reduced_are_warned_of(place, form, capsys):
+    assert ot("rank", "t.tsv", "--reduce", "skeletal", *form) == 0
+    assert "--reduce" not in capsys.readouterr().err
+    assert ot("rank", "t.tsv", "--all", "--reduce", "skeletal", *form) == 0
+    said = "warning: --reduce does nothing, as no ranking satisfies all of the data"
+    assert capsys.readouterr().err.splitlines() == [said]
+    against = ("--a-priori", "Max>*Coda", "--reduce", "informative")
+    assert ot("rank", "t.tsv", *against, *form) == 0
+    assert capsys.readouterr().err.splitlines() == [f"{said} and the rankings that are given"]
