@@ -149,11 +149,15 @@ def other_data(run: PathLike, tableaux: Tableaux) -> bool:
 
     False if it does not say.
     """
-    directory = Path(run).parent if Path(run).name == "summary.json" else Path(run)
-    place = directory / "tableaux.tsv"
+    place = _directory(run) / "tableaux.tsv"
     if not place.is_file():
         return False
     return _observations(read_tableaux(place)) != _observations(tableaux)
+
+
+def _directory(run: PathLike) -> Path:
+    """The directory of a run, or of one that is named by its summary.json."""
+    return Path(run).parent if Path(run).name == "summary.json" else Path(run)
 
 
 def _observations(tableaux: Tableaux) -> dict[tuple[str, str], float]:
@@ -189,13 +193,15 @@ def criteria(tableaux: Tableaux, probs: np.ndarray) -> tuple[float, float]:
 def posterior_probs(run: PathLike, tableaux: Tableaux) -> np.ndarray:
     """The probability of every candidate in at most 1,000 draws of a run, float64 of shape (S, C).
 
+    The run may be named by its summary.json, beside which the draws lie.
+
     Raises
     ------
     InputError
         It is not a run of `ot sample`, or lacks a constraint.
     """
     grammar, _ = read_summary(run)
-    draws = read_draws(run)
+    draws = read_draws(_directory(run))
     mean, deviation = np.concatenate(draws.mean), np.concatenate(draws.deviation)
     chosen = np.linspace(0, len(mean) - 1, min(len(mean), _MOST_DRAWS)).astype(np.int64)
     rows = [

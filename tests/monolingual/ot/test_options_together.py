@@ -86,3 +86,19 @@ def test_data_without_a_ranking_that_were_to_be_reduced_are_warned_of(place, for
     against = ("--a-priori", "Max>*Coda", "--reduce", "informative")
     assert ot("rank", "t.tsv", *against, *form) == 0
     assert capsys.readouterr().err.splitlines() == [f"{said} and the rankings that are given"]
+
+
+def test_the_draws_of_a_grammar_named_by_its_summary_lie_beside_it(place, capsys):
+    assert ot("sample", "t.tsv", "--output", "run", *SMALL) == 0
+    capsys.readouterr()
+    printed = []
+    for name in ("run", "run/summary.json"):
+        assert ot("predict", name, "t.tsv", "--at", "draws") == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert ot("compare", "t.tsv", "run/summary.json") == 0
+    (place / "copied").mkdir()
+    (place / "run" / "summary.json").rename(place / "copied" / "summary.json")
+    said = refused(capsys, "predict", "copied/summary.json", "t.tsv", "--at", "draws")
+    assert "copied: is not a run directory" in said
+    assert "Name a directory that 'ot sample' has written" in said
