@@ -106,6 +106,10 @@ class StoredSentences(OnDemand[Sentence]):
             begin -= 1
         return end - begin
 
+    def number_in_file(self, number: int) -> int:
+        """What a sentence is called in lists: of three columns its line, of ten its number, both from 0."""
+        return number if is_block(self[0]) else self._first[number]
+
     def __len__(self) -> int:
         return len(self._first)
 

@@ -45,7 +45,8 @@ def add_parser(subparsers) -> None:
         metavar="K",
         type=int,
         help="write the best K trees of each sentence instead: lines 'number ||| heads ||| log probability', "
-        "numbers of sentences from 0, heads among the words that are no punctuation",
+        "numbers from 0 of sentences, or of lines of three columns, "
+        "heads among the words that are no punctuation",
     )
     parser.add_argument("--picture", metavar="FILE", help="also draw the tree of a sentence, as SVG")
     parser.add_argument(
@@ -94,7 +95,8 @@ def _write_nbest(options: argparse.Namespace, model, sentences) -> None:
         console.progress("parsing", len(sentences)) as advance,
         atomic_output(options.output) as stream,
     ):
-        for number, trees in enumerate(nbest(model, sentences, options.nbest)):
+        for at, trees in enumerate(nbest(model, sentences, options.nbest)):
+            number = sentences.number_in_file(at)
             for log_prob, heads in trees:
                 stream.write(f"{number} ||| {' '.join(map(str, heads))} ||| {log_prob:z.6f}\n")
             advance(1, "")

@@ -20,7 +20,7 @@ def add_parser(subparsers) -> None:
         description="Write the most probable tree of each sentence (Viterbi), an empty line for a sentence "
         "that the grammar does not derive and for an empty line. With --probabilities the log probabilities "
         "of the tree and of the sentence stand before it. With --nbest the best K trees follow each other in "
-        "lines 'number ||| tree ||| log probability', numbers of sentences from 0, which 'tsg train "
+        "lines 'number ||| tree ||| log probability', numbers of lines of the input from 0, which 'tsg train "
         "--nbest-lists' reads. With --counts the number of trees is "
         "written instead: exact, or 'infinite' where unary rules have a cycle.",
         epilog="examples:\n  scfg-monolingual pcfg parse grammar.txt --sentences text.txt\n"
@@ -125,9 +125,9 @@ def _list_trees(options: argparse.Namespace) -> None:
                 stream.write(f"{'infinite' if count is None else count}\n")
                 failed += count == 0
             else:
-                found = best.trees(words)
+                found, number = best.trees(words), sentences.lines[at] - 1
                 for log_weight, tree in found:
-                    stream.write(f"{at} ||| {format_tree(grammar, tree)} ||| {log_weight:z.6f}\n")
+                    stream.write(f"{number} ||| {format_tree(grammar, tree)} ||| {log_weight:z.6f}\n")
                 failed += not found
             advance(1, "")
         if best is None:

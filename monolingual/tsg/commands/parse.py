@@ -50,7 +50,7 @@ def add_parser(subparsers) -> None:
         "--nbest",
         metavar="K",
         type=int,
-        help="for mpp: up to K trees a sentence, as 'number ||| tree ||| share'",
+        help="for mpp: up to K trees a sentence, as 'number ||| tree ||| share', numbers of lines from 0",
     )
     parser.add_argument(
         "--average",

@@ -148,6 +148,22 @@ def test_nbest_pictures_and_drawn_sentences_are_written(files, capsys):
     assert "--seed is -1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("\nV\t0\tgo\n\n \nV\t0\tstay\n\n", ["1", "4"]),
+        ("1\tgo\t_\tV\tV\t_\t0\t_\t_\t_\n\n\n1\tstay\t_\tV\tV\t_\t0\t_\t_\t_\n", ["0", "1"]),
+    ],
+    ids=["three columns", "ten columns"],
+)
+def test_lists_have_the_numbers_of_lines_that_are_sentences(files, capsys, text, numbers):
+    """As those of `tsg parse` and `scfg-decoder translate` do; in ten columns no line is a sentence."""
+    (files / "spaced").write_text(text)
+    assert main(["dmv", "parse", str(files / "m"), str(files / "spaced"), "--nbest", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(" |||")[0] for line in lines] == numbers
+
+
 def test_training_begins_with_dirichlet_draws(files, capsys):
     arguments = [
         "dmv",

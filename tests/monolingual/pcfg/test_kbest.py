@@ -89,3 +89,13 @@ def test_lists_and_counts_are_written(tmp_path, capsys):
     options = ["--nbest", "3", "--probabilities"]
     assert main(["pcfg", "parse", str(tmp_path / "g"), "--sentences", str(tmp_path / "s"), *options]) == 2
     assert "exclude each other" in capsys.readouterr().err
+
+
+def test_lists_have_the_numbers_of_the_lines_of_their_sentences(tmp_path, capsys):
+    """As those of `tsg parse` and `scfg-decoder translate` do."""
+    (tmp_path / "g").write_text("S -> S S [0.4] | 'a' [0.6]\n")
+    (tmp_path / "s").write_text("\na\nb\n \na a\n\n")
+    files = [str(tmp_path / "g"), "--sentences", str(tmp_path / "s")]
+    assert main(["pcfg", "parse", *files, "--nbest", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(" |||")[0] for line in lines] == ["1", "4"]
