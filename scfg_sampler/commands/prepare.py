@@ -177,6 +177,7 @@ def run(options: argparse.Namespace) -> None:
     cut = [side.segmenter.record()["kind"] for side in (report.preparation.source, report.preparation.target)]
     if options.subword_model is not None and "subwords" not in cut:
         console.warn("--subword-model does nothing: no side is cut into subwords")
+    _warn_of_subwords(settings, cut)
     _say(report, options)
 
 
@@ -214,17 +215,37 @@ def _settings(options: argparse.Namespace) -> SegmentationSettings:
     )
 
 
+def _said_of_languages(settings: SegmentationSettings) -> list[tuple[str, str]]:
+    """Options that say how words of one language are told apart, with it."""
+    said = [("--rules", language) for language in settings.rules]
+    return said + [("--apostrophes", language) for language in settings.apostrophes]
+
+
 def _warn_of_idle(settings: SegmentationSettings) -> None:
     """Warn of what is said of a language whose words are told apart otherwise, or that is not there."""
     cut = dict(zip(settings.languages, settings.segment, strict=True))
-    said = [("--rules", language) for language in settings.rules]
-    said += [("--apostrophes", language) for language in settings.apostrophes]
-    for option, language in said:
+    for option, language in _said_of_languages(settings):
         if language not in cut:
             known = " and ".join(settings.languages)
             console.warn(f"{option} of {language!r} does nothing: the languages are {known}")
         elif cut[language].kind != "words":
             console.warn(f"{option} of {language!r} does nothing without --segment words")
+
+
+def _warn_of_subwords(settings: SegmentationSettings, cut: list[str]) -> None:
+    """Warn of what is said of a language that got subwords instead of words.
+
+    cut : what the text of each side was cut into
+    """
+    pieces = {
+        language
+        for language, asked, found in zip(settings.languages, settings.segment, cut, strict=True)
+        if asked.kind == "words" and found == "subwords"
+    }
+    for option, language in _said_of_languages(settings):
+        if language in pieces:
+            why = "its script has no spaces, and it is cut into subwords"
+            console.warn(f"{option} of {language!r} does nothing: {why}")
 
 
 def _limits(options: argparse.Namespace) -> Limits:

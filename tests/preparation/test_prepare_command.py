@@ -317,6 +317,18 @@ def test_rules_that_do_nothing_are_warned_of(raw, capsys, options, told):
     assert said.count("\n") == bool(told)
 
 
+@pytest.mark.parametrize("option", ["--rules", "--apostrophes"])
+def test_what_is_said_of_words_where_a_script_has_no_spaces_is_warned_of(raw, capsys, option):
+    chinese = [f"第{n}只狗看见人们{'很快地' * (1 + n % 3)}跑步。" for n in range(60)]
+    write(raw / "raw.zh", chinese)
+    write(raw / "raw.fr", GERMAN[:60])
+    pair = ["--source", f"{raw}/raw.zh", "--target", f"{raw}/raw.fr", "--output", f"{raw}/data", "--quiet"]
+    of = {"--rules": "{}=en", "--apostrophes": "{}"}[option]
+    assert main(["prepare", *pair, option, of.format("zh"), option, of.format("fr")]) == 0
+    said = f"warning: {option} of 'zh' does nothing: its script has no spaces, and it is cut into subwords\n"
+    assert capsys.readouterr().err == said
+
+
 @pytest.mark.parametrize(
     ("text", "options", "complaint"),
     [
