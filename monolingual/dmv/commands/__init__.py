@@ -13,6 +13,7 @@ __all__ = ["COMMANDS", "add_checkpoint_option", "add_parser", "add_treebank_opti
 
 COMMANDS: tuple[str, ...] = ("train", "resume", "parse", "evaluate", "simulate", "covariances", "report")
 """Modules of this package, in the order of the help."""
+_COLUMN = "xpos"
 
 
 def add_parser(subparsers) -> None:
@@ -31,7 +32,7 @@ def add_parser(subparsers) -> None:
 def add_treebank_options(parser: argparse.ArgumentParser) -> None:
     """Add how treebanks are read, and --quiet."""
     parser.add_argument(
-        "--tags", choices=("xpos", "upos"), default="xpos", help="which column of CoNLL files"
+        "--tags", choices=("xpos", "upos"), default=_COLUMN, help="which column of CoNLL files"
     )
     parser.add_argument(
         "--punctuation",
@@ -68,6 +69,7 @@ def read(options: argparse.Namespace, path: PathLike, name: str | None = None):
 
     sentences = read_treebank(path, column=options.tags, punctuation=choose)
     if not is_block(sentences[0]):
+        _warn_of_idle(options, name)
         _warn_of_columns(name, sentences)
     return sentences
 
@@ -94,6 +96,16 @@ def _punctuation(option: str, name: str, pairs: Sequence[tuple[str, str]]) -> Se
             "name them with --punctuation"
         )
     return found.punctuation
+
+
+def _warn_of_idle(options: argparse.Namespace, name: str) -> None:
+    """Warn of what is said of ten columns where there are three."""
+    for option, is_given in (
+        ("--tags", options.tags != _COLUMN),
+        ("--punctuation", options.punctuation != AUTOMATIC),
+    ):
+        if is_given:
+            console.warn(f"{name}: {option} does nothing with three columns, which are taken as they are")
 
 
 def _warn_of_columns(name: str, sentences) -> None:

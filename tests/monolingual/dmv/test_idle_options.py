@@ -44,6 +44,19 @@ def test_how_a_treebank_is_shown_does_nothing_without_one(place, capsys, option)
     assert told(capsys, "report m --output r.html") == []
 
 
+@pytest.mark.parametrize("option", ["--tags upos", "--punctuation V", "--punctuation ="])
+def test_which_column_and_punctuation_it_is_does_nothing_with_three_columns(place, capsys, option):
+    train = "train {} --rounds 1 --output out --overwrite"
+    said = f"{option.split()[0]} does nothing with three columns, which are taken as they are"
+    assert told(capsys, f"{train.format('columns')} {option}") == [f"warning: columns: {said}"]
+    assert told(capsys, f"{train.format('conll')} --heldout columns {option}") == [
+        f"warning: columns: {said}"
+    ]
+    assert told(capsys, f"{train.format('conll')} {option}") == []
+    assert told(capsys, train.format("columns")) == []
+    assert told(capsys, f"parse m columns --output out {option}") == [f"warning: columns: {said}"]
+
+
 def test_the_best_trees_of_a_list_are_of_no_decoder(place, capsys):
     listed = "parse m columns --output out --nbest 2"
     assert told(capsys, listed) == []
