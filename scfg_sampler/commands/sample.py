@@ -30,6 +30,7 @@ from scfg_sampler.learner.settings import (
     default_burn_in,
     default_shards,
     default_strength,
+    temperature,
 )
 
 __all__ = ["add_parser", "run"]
@@ -270,6 +271,11 @@ def run(options: argparse.Namespace) -> None:
     burn_in = options.burn_in
     if burn_in is None:
         burn_in = default_burn_in(options.iterations, settings.anneal_sweeps)
+    elif burn_in < options.iterations and temperature(settings, burn_in) != settings.anneal_end:
+        sweeps = counted(settings.anneal_sweeps, "sweep")
+        console.warn(
+            f"--anneal takes {sweeps} and --burn-in is {burn_in}, so that sweeps at other temperatures count"
+        )
     given = {name: getattr(options, name) for name in RunSettings._fields}
     given["memory"] = console.memory_size(options.memory)
     if (

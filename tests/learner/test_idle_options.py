@@ -48,3 +48,23 @@ def test_trees_that_are_proposed_whole_have_no_level(corpus_options, tmp_path):
     more = ["--iterations", "2", "--paper", *REJECTION]
     assert sample(corpus_options, tmp_path / "run", *more) == 0
     assert (read_trace(tmp_path / "run" / "trace.tsv")["level"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("anneal", "burn_in", "sweeps"),
+    [
+        ("3:1:4", "4", ""),
+        ("3:1:4", "3", "4 sweeps"),
+        ("3:1:1", "0", "1 sweep"),
+        ("3:1:9", "4", "9 sweeps"),
+        ("2:2:4", "0", ""),
+        ("3:1:4", None, ""),
+    ],
+)
+def test_sweeps_that_count_while_they_are_annealed_are_warned_of(
+    corpus_options, tmp_path, capsys, anneal, burn_in, sweeps
+):
+    more = ["--iterations", "5", "--anneal", anneal, *(["--burn-in", burn_in] if burn_in else [])]
+    assert sample(corpus_options, tmp_path / "run", *more) == 0
+    why = f"--burn-in is {burn_in}, so that sweeps at other temperatures count"
+    assert capsys.readouterr().err == (f"warning: --anneal takes {sweeps} and {why}\n" if sweeps else "")
