@@ -12,6 +12,7 @@ from scfg_sampler.core import console
 from scfg_sampler.core.wording import counted
 
 if TYPE_CHECKING:
+    from monolingual.pcfg.grammar import Grammar
     from monolingual.pcfg.tightness import Tightness
 
 __all__ = ["add_parser", "run"]
@@ -104,6 +105,7 @@ def report(grammar, probs, *, compare: bool = False) -> dict:
         "tight": verdict.tight,
         "linear": len(nonlinear) == 0,
         "spectral_radius": verdict.spectral_radius,
+        "spectral_radius_of_finite_trees": _radius_of_finite(grammar, verdict),
         "infinite_trees": _infinite_trees(verdict),
         "partition": dict(zip(grammar.nonterminals, verdict.partition.tolist(), strict=True)),
         "expected_length": expected_length,
@@ -132,6 +134,14 @@ def report(grammar, probs, *, compare: bool = False) -> dict:
     return found
 
 
+def _radius_of_finite(grammar: Grammar, verdict: Tightness) -> float:
+    """The largest radius of the components that the start symbol leads to by rules that finite trees have."""
+    from monolingual.pcfg.graph import reachable
+
+    reached = reachable(grammar, verdict.system.use)
+    return float(verdict.radii[verdict.system.component[reached]].max())
+
+
 def _infinite_trees(verdict: Tightness) -> float:
     """1 − Z of the start symbol, right where that is too small for Z to differ from 1."""
     precise = verdict.precise
@@ -157,7 +167,12 @@ def print_report(found: dict, most: int | None = None) -> None:
         linear += f": {found['nonlinear_rules'][0]} leads back to its left side twice"
     print(f"tight            {tight}")
     print(f"linear           {linear}")
-    print(f"spectral radius  {_shown(radius_of_all, round(radius_of_all - 1.0, 15))}")
+    without = found["spectral_radius_of_finite_trees"]
+    radii = _shown(radius_of_all, round(radius_of_all - 1.0, 15))
+    if not math.isclose(without, radius_of_all, rel_tol=1e-9):
+        radii += ", with rules that no finite tree has"
+        radii += "" if value == 0.0 else f"; {_shown(without, round(without - 1.0, 15))} without them"
+    print(f"spectral radius  {radii}")
     for name, label in (("expected_length", "expected length"), ("entropy", "entropy")):
         shown = "none, as there is no finite tree" if value == 0.0 else "infinite"
         if found[name] is not None:
@@ -178,7 +193,9 @@ def print_report(found: dict, most: int | None = None) -> None:
         listed = sorted(listed, key=lambda name: (found["partition"][name], -radius[name]))[:most]
     print("\nnonterminal                partition  component  its radius  tight")
     for name in listed:
-        numbers = f"{found['partition'][name]:>12.8f}{home[name] + 1:>11}{radius[name]:>12.6g}"
+        # A nonterminal without finite trees is a component without rules.
+        shown = f"{radius[name]:.6g}" if found["partition"][name] else "none"
+        numbers = f"{found['partition'][name]:>12.8f}{home[name] + 1:>11}{shown:>12}"
         print(f"{name:<24}{numbers}  {yes[found['components'][home[name]]['tight']]}")
     if len(listed) < len(found["partition"]):
         loose = sum(not c["tight"] for c in found["components"])

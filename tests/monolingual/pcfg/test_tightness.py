@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from monolingual.cli import main
 from monolingual.pcfg.critical import LARGEST
 from monolingual.pcfg.grammar import families, heads, num_rules, rule_symbols
 from monolingual.pcfg.graph import is_linear, nonlinear_rules, useful_rules, without_useless
@@ -321,3 +322,34 @@ def test_moments_have_their_closed_forms(tmp_path):
 def test_what_grows_from_a_critical_nonterminal_is_endless_too(tmp_path):
     grammar, probs = grammar_of("S -> A [.5] | 'b' [.5]\nA -> A A [.5] | C [.5]\nC -> 'c' [1]", tmp_path)
     assert_array_equal(expected_rule_uses(grammar, probs), [0.5, 0.5, np.inf, np.inf, np.inf])
+
+
+@pytest.mark.parametrize(
+    ("text", "radius", "rows"),
+    [
+        ("S -> S S [1]\n", "2, with rules that no finite tree has", ["S 0.00000000 1 none no"]),
+        (
+            "S -> S A [.2] | 'a' [.5] | S 'b' [.3]\nA -> A A [1]\n",
+            "2, with rules that no finite tree has; 0.3 without them",
+            ["S 0.71428571 1 0.3 no", "A 0.00000000 2 none no"],
+        ),
+        (
+            "S -> A B [.2] | 'a' [.8]\nA -> A A [1]\nB -> B B [.25] | 'b' [.75]\n",
+            "2, with rules that no finite tree has; 0 without them",
+            ["S 0.80000000 1 0 no", "A 0.00000000 2 none no", "B 1.00000000 3 0.5 yes"],
+        ),
+        (
+            "S -> S S [.25] | 'a' [.75]\nA -> A A [1]\n",
+            "0.5",
+            ["S 1.00000000 1 0.5 yes", "A 0.00000000 2 none no"],
+        ),
+    ],
+    ids=["no finite tree", "some", "beside others", "out of reach"],
+)
+def test_the_radius_of_all_rules_is_told_from_that_of_finite_trees(tmp_path, capsys, text, radius, rows):
+    """Whose components the table has: with two numbers for one grammar and no word nobody knew which held."""
+    (tmp_path / "g").write_text(text)
+    assert main(["pcfg", "check", str(tmp_path / "g")]) == 0
+    head, table = capsys.readouterr().out.split("\n\n")
+    assert f"\nspectral radius  {radius}\n" in head
+    assert [" ".join(line.split()) for line in table.splitlines()[1:]] == rows
