@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scfg_sampler.notebook.rules import Rules, extract_rules, read_rules
     from scfg_sampler.notebook.runs import Run, open_run, sample
 
-__version__ = "0.3.0"
+__version__ = "0.4.0.dev0"
 
 _HOME = {
     "Corpus": "notebook.pairs",
