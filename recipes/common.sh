@@ -77,9 +77,9 @@ split_list() {
 # parse_options OPTION… -- ARGUMENT…: an option whose name ends in = takes a value, which goes to the variable of that
 # name: --burn-in 5 sets BURN_IN=5. One whose name ends in =+ takes all values up to the next option, and puts each on a
 # line of its own. One without, like --overwrite, sets its variable to 1. What is left is in `positional`. Options are
-# called as those of the commands are; what they were called before is still understood, with a warning.
+# called as those of the commands are; --output may be called --out.
 parse_options() {
-    local known=" " name option warned=" "
+    local known=" " name option
     while [ "$1" != -- ]; do
         known+="$1 "
         shift
@@ -94,17 +94,7 @@ parse_options() {
                 ;;
             -*)
                 option=$1
-                case $1 in
-                    --out) option=--output ;; # which stays
-                    --force) option=--overwrite ;;
-                    --sweeps) option=--iterations ;;
-                    --grammar) option=--kind ;;
-                    --runs) option=--chains ;;
-                esac
-                if [ "$option" != "$1" ] && [ "$1" != --out ] && [[ $warned != *" $1 "* && $known == *" $option"[\ =]* ]]; then
-                    say "warning: $1 is now $option; the old name will go in the next version"
-                    warned+="$1 "
-                fi
+                [ "$1" != --out ] || option=--output
                 name=$(variable_of "$option")
                 case $known in
                     *" $option "*) printf -v "$name" 1 ;;

@@ -77,7 +77,6 @@ def add_parser(subparsers) -> None:
         help="forget the rounds an earlier run has saved, and begin again",
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
-    parser.renamed("--restart", "--overwrite")
     parser.set_defaults(run=run)
 
 

@@ -66,7 +66,6 @@ def add_parser(subparsers) -> None:
         default=[],
         help="its reference translations",
     )
-    parser.renamed("--sweeps", "--states")
     parser.set_defaults(run=run)
 
 

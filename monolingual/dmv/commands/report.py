@@ -39,7 +39,6 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--shown", dest="sentences", metavar="N", type=int, default=_SHOWN, help="sentences of it to draw"
     )
-    parser.renamed("--sentences", "--shown")
     parser.add_argument("--decoder", choices=("viterbi", "mbr"), default=DECODER, help="of these sentences")
     parser.add_argument(
         "--trace",

@@ -24,8 +24,6 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--max-length", dest="longest", metavar="N", type=int, default=1000, help="words of a sentence"
     )
-    parser.renamed("--sentences", "--samples")
-    parser.renamed("--longest", "--max-length")
     parser.add_argument("--output", metavar="FILE", default="-", help="where to")
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")

@@ -79,7 +79,6 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--trace", metavar="FILE", help=text)
     add_checkpoint_option(parser)
     _add_options_of_methods(parser, settings)
-    parser.renamed("--init", "--start")
     parser.writes("--trace", "--covariances")
     parser.set_defaults(run=run)
 
@@ -173,7 +172,7 @@ def _rounds(options: argparse.Namespace) -> int:
     if options.method != "gibbs" and options.iterations is not None:
         raise SettingsError("--iterations is of --method gibbs; others take --rounds")
     if options.method == "gibbs" and options.rounds is not None:
-        console.warn("--rounds of gibbs is now --iterations; the old name will go in the next version")
+        raise SettingsError("--rounds is not of --method gibbs, which takes --iterations")
     given = options.rounds if options.iterations is None else options.iterations
     return Settings().rounds if given is None else int(given)
 

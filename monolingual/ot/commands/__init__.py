@@ -75,7 +75,6 @@ def add_pair_distribution(parser: parsers.Parser) -> None:
     """Add the file of frequencies that lies beside tableaux of Praat."""
     text = "frequencies: a PairDistribution of Praat"
     parser.add_argument("--pair-distribution", dest="pairs", metavar="FILE", help=text)
-    parser.renamed("--pairs", "--pair-distribution")
 
 
 def load_tableaux(options: argparse.Namespace, command: str | None = None) -> Tableaux:

@@ -37,7 +37,6 @@ def add_parser(subparsers) -> None:
         help="with praat: the grammar whose values are written (default: those of an OTGrammar, or 100)",
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.renamed("--grammar", "--values")
     parser.set_defaults(run=run)
 
 

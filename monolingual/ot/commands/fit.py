@@ -30,7 +30,6 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--restarts", dest="starts", metavar="N", type=int, default=10, help="starting points of the search"
     )
-    parser.renamed("--starts", "--restarts")
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of the starting points")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")

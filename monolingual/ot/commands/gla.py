@@ -74,7 +74,6 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.renamed("--grammar", "--model")
     parser.set_defaults(run=run)
 
 

@@ -42,7 +42,6 @@ def add_parser(subparsers) -> None:
         help="least probability of outranking that is drawn",
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.renamed("--threshold", "--min-probability")
     parser.set_defaults(run=run)
 
 

@@ -42,7 +42,6 @@ def add_parser(subparsers) -> None:
         default=0.95,
         help="least probability of outranking that is drawn",
     )
-    parser.renamed("--threshold", "--min-probability")
     parser.set_defaults(run=run)
 
 

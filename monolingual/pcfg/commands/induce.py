@@ -56,7 +56,6 @@ def add_parser(subparsers) -> None:
         "--keep-annotation", action="store_true", help="leave empty elements, function tags and indices"
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.renamed("--tags", "--tags-only")
     parser.set_defaults(run=run)
 
 

@@ -40,7 +40,6 @@ def add_parser(subparsers) -> None:
         default="",
         help="labels of found trees that count",
     )
-    parser.renamed("--brackets", "--bracket-labels")
     parser.set_defaults(run=run)
 
 

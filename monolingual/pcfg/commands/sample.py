@@ -73,7 +73,6 @@ def add_parser(subparsers) -> None:
     chain.add_argument("--reweight", action="store_true", help="let draws of sink answer for all approaches")
     _add_scoring(parser, settings)
     add_handling(parser)
-    parser.renamed("--brackets", "--bracket-labels")
     parser.writes_within(
         "--output",
         r"(?:run|summary)\.json|(?:checkpoint\.[0-9]+|samples)\.npz|trace\.[0-9]+\.tsv|trees\.txt\.gz",

@@ -77,8 +77,6 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--threads", metavar="N", type=int, default=1, help="sentences at a time")
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.renamed("--grammar", "--model")
-    parser.renamed("--beam", "--min-share")
     parser.set_defaults(run=run)
 
 

@@ -40,8 +40,6 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--plot", metavar="FILE", help="draw the histograms; .svg, .pdf or .png")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.renamed("--lexical", "--with-words")
-    parser.renamed("--rules", "--grammar-rules")
     parser.writes("--grammar-rules", "--lexicon", "--plot")
     parser.set_defaults(run=run)
 

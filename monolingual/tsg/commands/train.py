@@ -31,16 +31,6 @@ from scfg_sampler.errors import SettingsError
 __all__ = ["add_parser", "report", "run"]
 
 
-_FORMER = {
-    "--order": "--visit-order",
-    "--samples": "--states",
-    "--nbest": "--nbest-lists",
-    "--tags": "--tag-set",
-    "--longest": "--max-length",
-}
-"""What options were called in the version before, and what they are called now."""
-
-
 def add_parser(subparsers) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
@@ -75,8 +65,6 @@ def add_parser(subparsers) -> None:
     _add_chain(parser.add_argument_group("chain"), TsgSettings(), RunSettings())
     parser.add_argument("--check", action="store_true", help="recount the log joint after every sweep")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    for old, new in _FORMER.items():
-        parser.renamed(old, new)
     parser.writes_within(
         "--output",
         r"(?:run|marginals)\.json|checkpoint\.npz|(?:trace|parameters)\.tsv|(?:trees|chosen)\.mrg\.gz|forests\.json\.gz"

@@ -12,6 +12,7 @@ import pytest
 
 import monolingual
 from monolingual.cli import main
+from monolingual.notebook import calls
 from monolingual.notebook.calls import call, options_of
 from monolingual.notebook.dependencies import DmvOptions
 from monolingual.notebook.probabilistic import PcfgOptions
@@ -425,7 +426,15 @@ def test_grammars_are_read_in_their_encoding(tmp_path):
     assert monolingual.read_pcfg(lines, encoding="latin-1").rules == {"S -> 'é'": 0.25, "S -> 'a'": 0.75}
 
 
-def test_former_names_are_taken_from_python_too_with_a_warning(tmp_path, capsys):
+def test_former_names_are_taken_from_python_too_with_a_warning(tmp_path, capsys, monkeypatch):
+    parser_now = calls._parser
+
+    def parser_with_former_name(model, command):
+        parser = parser_now(model, command)
+        parser.renamed("--init", "--start")
+        return parser
+
+    monkeypatch.setattr(calls, "_parser", parser_with_former_name)
     for name in ("start", "init"):
         settings = {name: "uniform", "rounds": 2}
         monolingual.train_dmv(["A B", "B A"], output=tmp_path / name, **settings)
