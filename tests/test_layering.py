@@ -27,7 +27,7 @@ scfg_sampler.core.arrays
 scfg_sampler.core.forests scfg_sampler.core.chains scfg_sampler.core.fragments scfg_sampler.core.pages
 scfg_sampler.core.reports
 scfg_sampler.corpus
-scfg_sampler.rules scfg_sampler.preparation
+scfg_sampler.rules scfg_sampler.preparation scfg_sampler.aligner
 scfg_sampler.forest scfg_sampler.baseline scfg_sampler.formats
 scfg_sampler.learner scfg_sampler.plugs
 scfg_sampler.notebook scfg_sampler.report

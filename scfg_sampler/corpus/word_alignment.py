@@ -40,13 +40,21 @@ from scfg_sampler.corpus.parallel_text import read_text, require_equal_lines
 from scfg_sampler.corpus.symmetrise import METHODS, symmetrise_files
 from scfg_sampler.errors import InputError, SettingsError
 
-__all__ = ["AlignmentReport", "align_texts", "prefixes", "suffix"]
+__all__ = [
+    "MOST_WORDS",
+    "AlignmentReport",
+    "align_texts",
+    "prefixes",
+    "require_prefix",
+    "suffix",
+    "write_together",
+]
 
-_LONGEST = 1023  # eflomal leaves longer sentences without links.
+MOST_WORDS = 1023  # eflomal leaves longer sentences without links.
 
 
 class AlignmentReport(NamedTuple):
-    """What came of aligning: sentence pairs, links of all symmetrised files, pairs too long for eflomal."""
+    """What came of aligning: sentence pairs, links of all files, pairs that are too long."""
 
     sentences: int
     links: int
@@ -120,7 +128,7 @@ def align_texts(
     longest = np.maximum(*(np.diff(start) for _, start, _ in texts))
     if parts > max(1, sentences):
         raise SettingsError(f"--parts is {parts}, but {source} has {counted(sentences, 'sentence pair')}")
-    _require_prefix(prefix)
+    require_prefix(prefix)
     links = 0
     with temporary_directory("scfg-align-") as folder:
         numbered = [str(Path(folder) / name) for name in ("f", "e")]
@@ -135,13 +143,13 @@ def align_texts(
                 raise InputError(source, None, found, "Please report this, with the text")
             directions = (read_lines(path) for path in made)
             endings = ("fwd", "rev", suffix(method))
-            _write_together(dict(zip(endings, (*directions, iter(both)), strict=True)), name)
+            write_together(dict(zip(endings, (*directions, iter(both)), strict=True)), name)
             links += sum(line.count("-") for line in both)
             advance(1)
-    return AlignmentReport(sentences, links, int(np.sum(longest > _LONGEST)))
+    return AlignmentReport(sentences, links, int(np.sum(longest > MOST_WORDS)))
 
 
-def _require_prefix(prefix: PathLike) -> None:
+def require_prefix(prefix: PathLike) -> None:
     """Refuse, before the hours that aligning may take, a prefix of files that cannot be written."""
     folder, name = os.path.split(os.fspath(prefix))
     if name in ("", ".", ".."):
@@ -242,7 +250,7 @@ def _collected(path: str, parts: int) -> Iterator[str]:
         yield line
 
 
-def _write_together(files: dict[str, Iterator[str]], prefix: str) -> None:
+def write_together(files: dict[str, Iterator[str]], prefix: str) -> None:
     """Write the files of a draw by what their names end in: all, or none, as two draws differ."""
     with contextlib.ExitStack() as stack:
         streams = [stack.enter_context(atomic_output(f"{prefix}.{ending}")) for ending in files]

@@ -57,4 +57,8 @@ def made_by(script: str) -> list[str]:
     """What a script says it makes; of the names that `align` begins, the usual one."""
     lines = script.replace("\\\n", " ").splitlines()
     places = [(line, name) for line in lines for name in re.findall(r"(?:--output|(?<!-)>) +([\w.-]+)", line)]
-    return [f"{name}.gdfa" if "scfg-sampler align " in line else name for line, name in places]
+    ending = {True: ".phrases", False: ".gdfa"}
+    return [
+        name + ending["--aligner phrases" in line] if "scfg-sampler align " in line else name
+        for line, name in places
+    ]

@@ -1,0 +1,160 @@
+"""Charts against all derivations of small sentence pairs, and cells against what they cost."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from scfg_sampler.aligner.chart import cell_at, fill, likely_cells, sentence_pair, word_scale
+from scfg_sampler.aligner.phrases import new_phrases
+from scfg_sampler.aligner.sweep import new_scratch, new_visits, sweep
+from scfg_sampler.core.jit import kernel
+from tests.aligner.corpora import SOURCE, TARGET, corpus_of, random_sides
+from tests.oracles.phrase_seatings import Model, Restaurant, Table, ways_of
+
+
+@kernel
+def filled(corpus, chart, phrases, sentence, width, scale):
+    """The number of cells, and the probability of a sentence pair, not scaled."""
+    pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, sentence)
+    n, m = len(pair.source_alone), len(pair.target_alone)
+    num_cells = likely_cells(pair, chart, width)
+    return num_cells, fill(chart, num_cells, pair, phrases, scale) / word_scale(pair, 0, n, 0, m, scale)
+
+
+def twin_of(corpus, phrases, source, target):
+    """The model of the oracle, and its restaurant with what is at the tables of ours."""
+    lexicon = corpus.lexicon
+    forward, backward, share = {}, {}, {}
+    for sentence, (one, other) in enumerate(zip(source, target, strict=True)):
+        for at, (f, e) in enumerate(itertools.product(one.split(), other.split())):
+            number = lexicon.pair[lexicon.start[sentence] + at]
+            forward[f, e] = max(float(lexicon.target_given_source[number]), 1e-9)
+            backward[f, e] = max(float(lexicon.source_given_target[number]), 1e-9)
+    for side in (source, target):
+        words = " ".join(side).split()
+        share.update({word: words.count(word) / len(words) for word in words})
+    return Model(*phrases.parameters.tolist(), forward, backward, share)
+
+
+def restaurant_of(phrases, visits, source, target):
+    """Ours in words: who is at which table is found by going down from the sentence pairs."""
+    tables = {}
+
+    def go(table, one, other):
+        if table in tables:
+            return
+        symbol = int(phrases.symbol[table])
+        tables[table] = Table(one, other, symbol, (), int(phrases.customers[table]))
+        if symbol == 0:
+            return
+        left, right = phrases.children[table].tolist()
+        (middle, left_target), (_, right_target) = (
+            phrases.lengths[left].tolist(),
+            phrases.lengths[right].tolist(),
+        )
+        if symbol == 1:
+            go(left, one[:middle], other[:left_target])
+            go(right, one[middle:], other[left_target:])
+        else:
+            go(left, one[:middle], other[right_target:])
+            go(right, one[middle:], other[:right_target])
+
+    for table, one, other in zip(visits.table.tolist(), source, target, strict=True):
+        if table >= 0:
+            go(table, tuple(one.split()), tuple(other.split()))
+    return Restaurant(tuple(tables.values()))
+
+
+@pytest.mark.parametrize("scale", [1.0, 300.0])
+@pytest.mark.parametrize(
+    "sides",
+    [
+        (SOURCE[:3], TARGET[:3]),
+        random_sides(3, pairs=6, longest=3),
+        random_sides(4, pairs=40, longest=2, words=1),
+    ],
+)
+def test_the_probability_of_a_sentence_pair_is_that_of_all_derivations(sides, scale):
+    """Given the others, whose customers are seated; none of its own is, and so none counts."""
+    corpus = corpus_of(*sides)
+    phrases, scratch = new_phrases(400, 0.4, 1.5), new_scratch(3, 3, 400)
+    visits = new_visits(len(sides[0]))
+    others = np.arange(1, len(sides[0]))
+    for _ in range(3):
+        sweep(np.random.default_rng(1), others, corpus, phrases, scratch, visits)
+    model = twin_of(corpus, phrases, *sides)
+    others = restaurant_of(phrases, visits, *sides)
+    assert sum(table.customers for table in others.tables) == phrases.totals[0]
+    _, prob = filled(corpus, scratch.chart, phrases, 0, 500.0, scale)
+    pair = [tuple(side[0].split()) for side in sides]
+    expected = math.fsum(more for _, _, more in ways_of(model, others, *pair, counts=others))
+    assert prob == pytest.approx(expected, rel=1e-9)
+
+
+@kernel
+def cells_of(corpus, chart, sentence, width):
+    pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, sentence)
+    return chart.cells[: likely_cells(pair, chart, width)].copy()
+
+
+def cost_of(probs, alone, inside, given_inside):
+    """By how many nats words are less likely to be made by their like than by any; probs[given, made]."""
+    total = 0.0
+    for made in range(len(alone)):
+        alike = [given for given in range(len(probs)) if (given in given_inside) == (made in inside)]
+        by_any = alone[made] + math.fsum(probs[:, made])
+        total += math.log(by_any / (alone[made] + math.fsum(probs[alike, made])))
+    return total
+
+
+@pytest.mark.parametrize("width", [0.5, 3.0, 500.0])
+def test_cells_are_those_that_cost_at_most_a_width(width):
+    corpus = corpus_of(*random_sides(4, pairs=40, longest=5))
+    lexicon, chart = corpus.lexicon, new_scratch(5, 5, 10).chart
+    for sentence in range(10):
+        source, target = (
+            text.words[text.start[sentence] : text.start[sentence + 1]]
+            for text in (corpus.source, corpus.target)
+        )
+        n, m = len(source), len(target)
+        numbers = lexicon.pair[lexicon.start[sentence] : lexicon.start[sentence + 1]].reshape(n, m)
+        forward, backward = (
+            np.maximum(probs[numbers], 1e-9)
+            for probs in (lexicon.target_given_source, lexicon.source_given_target)
+        )
+        alone = [
+            np.maximum(probs[words], 1e-5)
+            for probs, words in ((lexicon.target_alone, target), (lexicon.source_alone, source))
+        ]
+        expected = set()
+        for i, j in itertools.combinations_with_replacement(range(n + 1), 2):
+            for k, l in itertools.combinations_with_replacement(range(m + 1), 2):
+                inside, among = range(k, l), range(i, j)
+                if j == i or l == k:
+                    if j - i + l - k == 1:
+                        expected.add((i, j, k, l))
+                    continue
+                cost = cost_of(forward, alone[0], inside, among) + cost_of(
+                    backward.T, alone[1], among, inside
+                )
+                if cost <= width:
+                    expected.add((i, j, k, l))
+        found = [tuple(cell) for cell in cells_of(corpus, chart, sentence, width).tolist()]
+        assert len(found) == len(set(found))
+        assert set(found) == expected
+        sizes = [j - i + l - k for i, j, k, l in found]
+        assert sizes == sorted(sizes)
+
+
+def test_every_cell_has_a_place_of_its_own():
+    n, m = 4, 3
+    spans = itertools.combinations_with_replacement
+    places = [
+        cell_at(i, j, k, l, n, m)
+        for (i, j), (k, l) in itertools.product(spans(range(n + 1), 2), spans(range(m + 1), 2))
+    ]
+    assert sorted(places) == list(range(15 * 10))
