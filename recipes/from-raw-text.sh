@@ -16,7 +16,8 @@
 #   --test N          sentences for the scores; default: a tenth, at most 500
 #   --preparing TEXT  more options of scfg-sampler prepare, as in "--max-ratio 6 --rules nn=sv"
 #   --monolingual FILE…  more raw text of the target language, for the language model
-#   --draws N         how often eflomal aligns, every pair counting under each alignment; default: 1
+#   --aligner WHICH   eflomal, or phrases, which links blocks of words and takes longer; default: eflomal
+#   --draws N         how often it aligns, every pair counting under each alignment; default: 1
 #   --kind WHICH      of grammar, sampled or hiero; default: sampled
 #   --iterations N    sweeps of the sampler; default: 60
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
@@ -40,9 +41,9 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-SEGMENT=words CASE="true" DEV="" TEST="" PREPARING="" MONOLINGUAL="" DRAWS=1 KIND=sampled ITERATIONS=60 BURN_IN="" SAMPLING=""
+SEGMENT=words CASE="true" DEV="" TEST="" PREPARING="" MONOLINGUAL="" ALIGNER=eflomal DRAWS=1 KIND=sampled ITERATIONS=60 BURN_IN="" SAMPLING=""
 ORDER=3 METHOD="" METRIC=bleu ROUNDS=10 BEAM="" NBEST=100 SEED=1 THREADS=""
-parse_options --overwrite --output= --segment= --case= --dev= --test= --preparing= --monolingual=+ --draws= --kind= --iterations= \
+parse_options --overwrite --output= --segment= --case= --dev= --test= --preparing= --monolingual=+ --aligner= --draws= --kind= --iterations= \
     --burn-in= --sampling= --order= --method= --metric= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 4 ] ||
     die "expected SOURCE_FILE TARGET_FILE XX YY, e.g. corpus.de corpus.en de en; see --help"
@@ -73,7 +74,11 @@ for file in "$SOURCE_FILE" "$TARGET_FILE" ${more_text[@]+"${more_text[@]}"}; do
     [ -f "$file" ] || die "there is no file $file"
 done
 
-prepare_python align,tokenize
+case $ALIGNER in
+    eflomal) prepare_python align,tokenize ;;
+    phrases) prepare_python tokenize ;;
+    *) die "--aligner is eflomal or phrases, not '$ALIGNER'" ;;
+esac
 mkdir -p "$OUT"
 DATA=$OUT/data
 
@@ -84,7 +89,10 @@ M=$(text "$SOURCE_FILE" "$TARGET_FILE" | wc -c | awk '{ printf "%.3f", $1 / 1000
 SENTENCES=${DEV:-$(awk -v T="$T" 'BEGIN { print T < 5 ? T * 100 : 500 }')}
 plan_compiling
 estimate prepare "4 + 3 * M"
-estimate align "2 + (1 + 17 * M / sqrt(T + 0.001)) * draws" # eflomal goes over few pairs more often
+case $ALIGNER in
+    eflomal) estimate align "2 + (1 + 17 * M / sqrt(T + 0.001)) * draws" ;; # it goes over few pairs more often
+    phrases) estimate align "2 + (2 + 1.3 * T * (13 * M / (T + 0.001)) ^ 3.6) * draws" ;; # long pairs take most of it
+esac
 estimate lm "2 + M"
 case $KIND in
     sampled) estimate sample "5 + 0.35 * sweeps * M * draws" && estimate grammar-sampled "3 + 3 * M" ;;

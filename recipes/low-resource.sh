@@ -19,7 +19,8 @@
 #   --dictionary FILE FILE  more pairs for training, words or phrases, in XX and in YY
 #   --monolingual FILE…  more raw text of YY, for the language model
 #   --preparing TEXT  more options of scfg-sampler prepare, as in "--joint --max-ratio 6"
-#   --draws N         how often eflomal aligns, every pair counting under each alignment; default: 1
+#   --aligner WHICH   eflomal, or phrases, which links blocks of words and takes longer; default: eflomal
+#   --draws N         how often it aligns, every pair counting under each alignment; default: 1
 #   --grammars LIST   of hiero, hiero-loose, sampled, with commas between them; default: all three
 #   --iterations N    sweeps of the sampler; default: 60
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
@@ -49,10 +50,10 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 SEGMENT=subwords:2000 CASE="true" SPELLING="" DICTIONARY="" MONOLINGUAL="" PREPARING=""
-DRAWS=1 GRAMMARS=hiero,hiero-loose,sampled ITERATIONS=60 BURN_IN="" SAMPLING="" ORDER=3 COPY=unknown METRIC=chrf CHRF_BETA=2 ROUNDS=6 BEAM=100
+ALIGNER=eflomal DRAWS=1 GRAMMARS=hiero,hiero-loose,sampled ITERATIONS=60 BURN_IN="" SAMPLING="" ORDER=3 COPY=unknown METRIC=chrf CHRF_BETA=2 ROUNDS=6 BEAM=100
 NBEST=100 TUNINGS=3 SEED=1 THREADS=""
 parse_options --overwrite --output= --segment= --case= --spelling= --dictionary=+ --monolingual=+ --preparing= \
-    --draws= --grammars= --iterations= --burn-in= --sampling= --order= --copy= --metric= --chrf-beta= --rounds= --beam= --nbest= --tunings= \
+    --aligner= --draws= --grammars= --iterations= --burn-in= --sampling= --order= --copy= --metric= --chrf-beta= --rounds= --beam= --nbest= --tunings= \
     --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR XX YY, e.g. es-cni es cni; see --help"
 GIVEN=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
@@ -124,7 +125,11 @@ for file in "$GIVEN/$scored".*."$TARGET" "$GIVEN/$scored".*."$TARGET.gz"; do
     others+=("$name")
 done
 
-prepare_python align,tokenize
+case $ALIGNER in
+    eflomal) prepare_python align,tokenize ;;
+    phrases) prepare_python tokenize ;;
+    *) die "--aligner is eflomal or phrases, not '$ALIGNER'" ;;
+esac
 mkdir -p "$OUT/raw"
 DATA=$OUT/data RAW=$OUT/raw
 
@@ -172,7 +177,10 @@ SENTENCES=$(count_lines "${dev_files[0]}")
 plan_compiling
 for name in gather lm; do estimate "$name" 2; done
 estimate prepare "3 + 4 * M"
-estimate align "3 + (1 + 17 * M / sqrt(T + 0.001)) * draws" # eflomal goes over few pairs more often
+case $ALIGNER in
+    eflomal) estimate align "3 + (1 + 17 * M / sqrt(T + 0.001)) * draws" ;; # it goes over few pairs more often
+    phrases) estimate align "3 + (2 + 1.3 * T * (13 * M / (T + 0.001)) ^ 3.6) * draws" ;; # long pairs take most of it
+esac
 for grammar in "${grammars[@]}"; do
     case $grammar in
         sampled) estimate sample "4 + 0.4 * sweeps * M * draws" && estimate grammar-sampled "3 + 3 * M" ;;

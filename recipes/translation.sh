@@ -313,11 +313,14 @@ need_draws() { # dies unless the text is aligned at least once
 # The training text in DATA, aligned by eflomal DRAWS times, after step `prepare`: into `corpus`, options that name it and
 # the alignments.
 align_prepared() {
-    local name=train.$SOURCE-$TARGET draw file alignments=() made=() several=()
+    local name=train.$SOURCE-$TARGET draw file endings=(gdfa fwd rev) alignments=() made=() several=() ending
+    [ "$ALIGNER" = eflomal ] || endings=(phrases) several=(--aligner "$ALIGNER" --seed "$SEED")
+    [ "$DRAWS" = 1 ] || several+=(--draws "$DRAWS")
     for ((draw = 1; draw <= DRAWS; draw++)); do
         file=$name
-        [ "$draw" = 1 ] || file+=.$draw several=(--draws "$DRAWS")
-        alignments+=("$DATA/$file.gdfa") made+=("data/$file".{gdfa,fwd,rev})
+        [ "$draw" = 1 ] || file+=.$draw
+        alignments+=("$DATA/$file.${endings[0]}")
+        for ending in "${endings[@]}"; do made+=("data/$file.$ending"); done
     done
     corpus=(--source "$DATA/train.$SOURCE" --target "$DATA/train.$TARGET")
     planned_step align prepare --makes "${made[@]}" -- \

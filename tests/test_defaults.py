@@ -28,6 +28,7 @@ OPTIONS = {
     "--pop-limit": "scfg-sampler plug",
     "--case": "scfg-sampler prepare",
     "--seed": "scfg-sampler sample",
+    "--aligner": "scfg-sampler align",
 }
 """Options of recipes that are those of a command."""
 

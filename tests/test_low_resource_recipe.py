@@ -344,6 +344,15 @@ def test_another_system_may_not_be_called_as_a_grammar(stand_in):
     assert not (stand_in / "run").exists()
 
 
+def test_an_alignment_may_be_one_of_phrases(stand_in):
+    outcome = recipe(stand_in, "--aligner", "phrases", "--tunings", "1", "--grammars", "sampled")
+    assert outcome.returncode == 0, outcome.stderr
+    found = {line.split()[1]: line for line in calls(stand_in)}
+    prefix = f"{stand_in}/run/data/train.xx-yy"
+    assert found["align"].endswith(f"--output {prefix} --aligner phrases --seed 1")
+    assert f"--alignment {prefix}.phrases --" in found["sample"]
+
+
 def test_draws_take_seconds_each_however_small_the_text(stand_in):
     planned = [
         planned_seconds(up_to("prepare", recipe, stand_in, "--overwrite", "--draws", draws))

@@ -94,6 +94,10 @@ def recipe(stand_in, *options):
         ),
         (("a.xx", "b.en", "xx", "en", "--dev", "0"), "--dev is 0"),
         (("a.xx", "b.en", "xx", "en", "--draws", "0"), "--draws is at least 1, not 0"),
+        (
+            ("a.xx", "b.en", "xx", "en", "--aligner", "giza"),
+            "--aligner is eflomal or phrases, not 'giza'",
+        ),
         (("a.xx", "b.en", "xx", "en", "--test", "many"), "--test is a whole number, not 'many'"),
         (("a.xx", "b.en", "xx", "en", "--iterations", "3", "--burn-in", "3"), "--burn-in 3 leaves none"),
         (("a.xx", "b.en", "xx", "en", "--method", "mert"), "--method is pro or mira, not 'mert'"),
@@ -158,6 +162,14 @@ def test_pairs_count_under_each_of_several_draws(stand_in):
         if kind == "sampled":
             assert found["align"].endswith(f"--output {prefix} --draws 3")
         assert f"--alignment {prefix}.gdfa {prefix}.2.gdfa {prefix}.3.gdfa --" in found[command]
+
+
+def test_an_alignment_may_be_one_of_phrases(stand_in):
+    up_to("tune", recipe, stand_in, "--aligner", "phrases", "--draws", "2", "--seed", "7")
+    found = {line.split()[1]: line for line in calls(stand_in)}
+    prefix = f"{stand_in}/run/data/train.xx-en"
+    assert found["align"].endswith(f"--output {prefix} --aligner phrases --seed 7 --draws 2")
+    assert f"--alignment {prefix}.phrases {prefix}.2.phrases --" in found["sample"]
 
 
 def test_what_prepare_said_of_the_text_is_shown_as_it_stood(tmp_path):
