@@ -5,8 +5,8 @@ belongs to a phrase that others use, too. So words without a partner are linked 
 where they belong to none. What is learnt of such links translates better than what is learnt of links word by
 word (docs/experiments/aligners.md).
 
-The fact a newcomer would get wrong: case does not count, as for eflomal, so that words are numbered twice, as
-they are and as they are compared.
+The fact a newcomer would get wrong: others use a phrase if its table has a second customer, or one above it
+has; what is below a table that a whole sentence pair shares with another has one customer each.
 """
 
 from __future__ import annotations

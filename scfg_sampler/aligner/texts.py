@@ -15,9 +15,14 @@ from scfg_sampler.aligner.lexicon import Text
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.limits import require_number, require_seed
-from scfg_sampler.corpus.parallel_text import read_text, require_equal_lines
-from scfg_sampler.corpus.word_alignment import AlignmentReport, prefixes, require_prefix, write_together
-from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.corpus.word_alignment import (
+    AlignmentReport,
+    prefixes,
+    read_both,
+    require_prefix,
+    write_together,
+)
+from scfg_sampler.errors import SettingsError
 
 __all__ = ["DEFAULT_ITERATIONS", "DEFAULT_LONGEST", "MOST_WORDS", "align_phrases"]
 
@@ -70,11 +75,7 @@ def align_phrases(
     if not 1 <= longest <= MOST_WORDS:
         raise SettingsError(f"--longest is {longest}; it must be from 1 to {MOST_WORDS}")
     require_seed(seed)
-    texts = [_folded(*read_text(path)) for path in (source, target)]
-    sentences = len(texts[0].start) - 1
-    require_equal_lines(source, sentences, target, len(texts[1].start) - 1)
-    if not any(len(text.words) for text in texts):
-        raise InputError(source, None, "has no words", "Give tokenised text, one sentence a line")
+    texts = [_folded(*text) for text in read_both(source, target)]
     require_prefix(prefix)
     num_links = 0
     for draw, name in enumerate(prefixes(prefix, draws)):
@@ -86,11 +87,11 @@ def align_phrases(
         num_links += sum(line.count("-") for line in lines)
         advance(0, 1)
     too_long = np.maximum(*(np.diff(text.start) for text in texts)) > longest
-    return AlignmentReport(sentences, num_links, int(too_long.sum()))
+    return AlignmentReport(len(too_long), num_links, int(too_long.sum()))
 
 
 def _folded(vocabulary: Vocabulary, start: np.ndarray, words: np.ndarray) -> Text:
-    """A text in which words that differ in case alone have one number."""
+    """A text in which words that differ in case alone have one number, as eflomal is given them."""
     folded = Vocabulary()
     numbers = np.array(folded.add_all(word.lower() for word in vocabulary.words), np.int32)
     return Text(start, numbers[words] if len(words) else words, len(folded.words))

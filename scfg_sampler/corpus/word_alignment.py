@@ -45,6 +45,7 @@ __all__ = [
     "AlignmentReport",
     "align_texts",
     "prefixes",
+    "read_both",
     "require_prefix",
     "suffix",
     "write_together",
@@ -120,11 +121,8 @@ def align_texts(
         if number < 1:
             raise SettingsError(f"--{option} is {number}; at least 1 is needed")
     programs = [_find_program(name) for name in ("eflomal-align", "eflomal-makepriors")[: min(parts, 2)]]
-    texts = [read_text(path) for path in (source, target)]
+    texts = read_both(source, target)
     sentences = len(texts[0][1]) - 1
-    require_equal_lines(source, sentences, target, len(texts[1][1]) - 1)
-    if not any(len(words) for _, _, words in texts):
-        raise InputError(source, None, "has no words", "Give tokenised text, one sentence a line")
     longest = np.maximum(*(np.diff(start) for _, start, _ in texts))
     if parts > max(1, sentences):
         raise SettingsError(f"--parts is {parts}, but {source} has {counted(sentences, 'sentence pair')}")
@@ -147,6 +145,21 @@ def align_texts(
             links += sum(line.count("-") for line in both)
             advance(1)
     return AlignmentReport(sentences, links, int(np.sum(longest > MOST_WORDS)))
+
+
+def read_both(source: PathLike, target: PathLike) -> list[tuple[Vocabulary, np.ndarray, np.ndarray]]:
+    """What `read_text` makes of both sides, which must have as many lines, and words.
+
+    Raises
+    ------
+    InputError
+        They have not.
+    """
+    texts = [read_text(path) for path in (source, target)]
+    require_equal_lines(source, len(texts[0][1]) - 1, target, len(texts[1][1]) - 1)
+    if not any(len(words) for _, _, words in texts):
+        raise InputError(source, None, "has no words", "Give tokenised text, one sentence a line")
+    return texts
 
 
 def require_prefix(prefix: PathLike) -> None:
