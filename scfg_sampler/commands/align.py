@@ -29,7 +29,7 @@ def add_parser(subparsers) -> None:
         "(install it with pip install 'scfg-sampler[align]'), each direction by itself, and the two "
         "combined: PREFIX.fwd, PREFIX.rev and PREFIX.gdfa; it draws its own seed, so that two draws differ "
         "in some links. With --aligner phrases, phrases of both sides sampled together (Neubig et al. "
-        "2011): PREFIX.phrases. 'sample' and 'extract' take several alignments together, which brings most "
+        "2011): PREFIX.phrases. 'sample' and 'extract' take several alignments together, which brings some "
         "texts better translations.",
         epilog="examples:\n  scfg-sampler align --source train.de --target train.en --output train.de-en\n"
         "  scfg-sampler align --source train.de --target train.en --output train.de-en --draws 3\n"
