@@ -136,7 +136,7 @@ prepare_python_to_draw() {
 #   SCFG_PYTHON   an interpreter with everything installed; used as it is
 #   VIRTUAL_ENV   an active virtual environment; the project is installed into it
 #   neither       .venv in the repository, made when there is none
-# An environment is installed into again only after pyproject.toml has changed.
+# An environment is installed into again only after pyproject.toml has changed, and by one recipe at a time.
 prepare_python() {
     local extras="${1:-}" environment stamp wanted log
     if [ -n "${SCFG_PYTHON:-}" ]; then
@@ -148,20 +148,40 @@ prepare_python() {
         return
     fi
     environment=${VIRTUAL_ENV:-$ROOT/.venv}
-    if [ ! -x "$environment/bin/python" ]; then
-        say "making the virtual environment $(short "$environment")"
-        make_environment "$environment"
-    fi
     PYTHON=$environment/bin/python
     stamp=$environment/.scfg-sampler-installed${extras:+-$(echo "$extras" | tr ',' '-')}
     wanted=$(echo "$ROOT" | cat - "$ROOT/pyproject.toml" | cksum)
-    if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$wanted" ]; then
+    ! is_installed "$stamp" "$wanted" || return 0
+    hold_environment "$environment"
+    if [ ! -x "$PYTHON" ]; then
+        say "making the virtual environment $(short "$environment")"
+        make_environment "$environment"
+    fi
+    if ! is_installed "$stamp" "$wanted"; then # Another recipe may have, meanwhile.
         say "installing the project and what it needs (once)"
         log=$environment/scfg-sampler-install.log
         install_project "$log" "${extras:+[$extras]}"
         # Whoever has the extras has the project.
         echo "$wanted" | tee "$stamp" >"$environment/.scfg-sampler-installed"
     fi
+    exec 7>&-
+}
+
+is_installed() { # STAMP WANTED: whether that has been installed for PYTHON
+    [ -x "$PYTHON" ] && [ -f "$1" ] && [ "$(<"$1")" = "$2" ]
+}
+
+# hold_environment DIRECTORY: waits while another recipe installs into it, and keeps others waiting until 7 is closed. That
+# is the operating system's lock, as in hold_output: it ends with the recipe and its pip, however they do.
+hold_environment() {
+    local python status=0
+    python=$(recent_python) || return 0
+    if mkdir -p "$1" 2>/dev/null && { exec 7>>"$1/.scfg-sampler-lock"; } 2>/dev/null; then
+        "$python" -c "$HOLD" 7 || status=$?
+        [ "$status" = 3 ] || return 0
+        say "waiting for another recipe, which installs into $(short "$1")"
+        "$python" -c "$HOLD" 7 wait
+    fi # Where nothing can be written, the installation says so.
 }
 
 # The names of Python, the most likely first.
@@ -207,18 +227,23 @@ places = [sysconfig.get_config_var("WHEEL_PKG_DIR"), os.path.join(os.path.dirnam
 print(max(wheel for place in places if place for wheel in glob.glob(os.path.join(place, "pip-*.whl"))))
 '
 
-make_environment() { # DIRECTORY: an environment that has no pip yet
+recent_python() { # prints the name of one that can run the project; fails where there is none
     local candidate
     for candidate in "${PYTHONS[@]}"; do
         if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-            if "$candidate" -m venv --without-pip "$1" >&2; then
-                return
-            fi
-            rm -rf "$1"
-            die "$candidate cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv"
+            printf %s "$candidate"
+            return
         fi
     done
-    die "no Python 3.11 or later was found; install one, or name one in SCFG_PYTHON"
+    return 1
+}
+
+make_environment() { # DIRECTORY: an environment that has no pip yet
+    local python
+    python=$(recent_python) || die "no Python 3.11 or later was found; install one, or name one in SCFG_PYTHON"
+    "$python" -m venv --without-pip "$1" >&2 && return
+    rm -rf "$1"
+    die "$python cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv"
 }
 
 short() { # PATH: relative to the present directory when it is below it

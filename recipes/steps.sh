@@ -165,13 +165,15 @@ hold_output() {
     trap end_recipe EXIT
     [ -n "$PYTHON" ] || return 0
     exec 8>>"$OUT/logs/lock"
-    "$PYTHON" -c "$HOLD" || [ $? != 3 ] ||
+    "$PYTHON" -c "$HOLD" 8 || [ $? != 3 ] ||
         die "$(short "$OUT") is in use by another recipe, or by what one has left running; wait until it ends, or name another --output"
 }
+# DESCRIPTOR [wait]: locks what is open there; fails with 3 where another process has, or waits for that.
 HOLD='
-import fcntl, sys
+import fcntl, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 try:
-    fcntl.flock(8, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.flock(int(sys.argv[1]), fcntl.LOCK_EX | (0 if sys.argv[2:] else fcntl.LOCK_NB))
 except BlockingIOError:
     sys.exit(3)
 except OSError:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -21,7 +23,10 @@ echo "$name $*" >>"$here/calls"
 case "$*" in
     *" --version") [ -f "$here/$name.has-pip" ] ;;
     "-m ensurepip") [ ! -f "$here/no-ensurepip" ] && touch "$here/inside.has-pip" ;;
-    *" install "*) [ ! -f "$here/$name.fails" ] || {{ echo "no index" && exit 1; }} ;;
+    *" install "*)
+        while [ -f "$here/is-slow" ]; do sleep 0.05; done
+        [ ! -f "$here/$name.fails" ] || {{ echo "no index" && exit 1; }}
+        ;;
 esac
 """
 
@@ -38,7 +43,12 @@ def prepare(tmp_path):
     def call(*files, extras=""):
         for name in files:
             (tmp_path / name).touch()
-        child = subprocess.run(
+        child = begin(extras)
+        _, errors = child.communicate()
+        return subprocess.CompletedProcess("", child.returncode, "", errors), calls()
+
+    def begin(extras=""):
+        return subprocess.Popen(
             [
                 "bash",
                 "-c",
@@ -50,13 +60,16 @@ def prepare(tmp_path):
                 "PATH": f"{outside}:{os.environ['PATH']}",
                 "SCFG_PYTHON": "",
             },
-            capture_output=True,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
+            start_new_session=True,
         )
-        calls = (tmp_path / "calls").read_text().splitlines()
-        return child, [line for line in calls if {"install", "ensurepip"} & set(line.split())]
 
+    def calls():
+        lines = (tmp_path / "calls").read_text().splitlines() if (tmp_path / "calls").exists() else []
+        return [line for line in lines if {"install", "ensurepip"} & set(line.split())]
+
+    call.begin, call.calls, call.place = begin, calls, tmp_path
     call.stamp = environment / ".scfg-sampler-installed"
     return call
 
@@ -112,6 +125,59 @@ def test_environment_without_any_pip_is_told(prepare):
         "has no pip; remove it, or install pip into it; on Debian and Ubuntu: apt install python3-venv"
         in child.stderr
     )
+
+
+@pytest.fixture
+def first(prepare):
+    """A recipe that is installing, until `is-slow` is removed."""
+    for name in ("inside.has-pip", "is-slow"):
+        (prepare.place / name).touch()
+    child = prepare.begin()
+    while not prepare.calls():
+        assert child.poll() is None
+        time.sleep(0.02)
+    yield child
+    (prepare.place / "is-slow").unlink(missing_ok=True)
+    child.communicate()
+
+
+WAITING = "waiting for another recipe, which installs into "
+
+
+def test_a_second_recipe_waits_for_the_first_to_install(prepare, first):
+    second = prepare.begin()
+    assert WAITING in second.stderr.readline()
+    assert len(prepare.calls()) == 1
+    (prepare.place / "is-slow").unlink()
+    assert second.communicate()[1] == ""
+    assert (first.wait(), second.returncode, len(prepare.calls())) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_recipe_that_is_stopped_while_it_installs_is_not_waited_for(prepare, first, way):
+    second = prepare.begin()
+    assert WAITING in second.stderr.readline()
+    os.killpg(first.pid, way)
+    assert "installing the project" in second.stderr.readline()
+    (prepare.place / "is-slow").unlink()
+    assert second.wait() == 0
+    assert len(prepare.calls()) == 2
+
+
+def test_a_recipe_that_waits_can_be_stopped(prepare, first):
+    second = prepare.begin()
+    assert WAITING in second.stderr.readline()
+    os.killpg(second.pid, signal.SIGINT)
+    assert second.communicate()[1] == ""
+    assert second.returncode in (130, -signal.SIGINT)
+
+
+def test_where_the_first_fails_the_second_tries(prepare, first):
+    second = prepare.begin()
+    assert WAITING in second.stderr.readline()
+    (prepare.place / "inside.fails").touch()
+    (prepare.place / "is-slow").unlink()
+    assert (first.wait(), second.wait(), len(prepare.calls())) == (2, 2, 2)
 
 
 def test_wheel_of_pip_that_comes_with_python_is_found():
