@@ -45,7 +45,7 @@ def add_parser(subparsers) -> None:
         metavar="K",
         type=int,
         help="write the best K trees of each sentence instead: lines 'number ||| heads ||| log probability', "
-        "numbers from 0 of sentences, or of lines of three columns, "
+        "numbers from 0 of sentences, or of lines of three columns, empty ones counted, "
         "heads among the words that are no punctuation",
     )
     parser.add_argument("--picture", metavar="FILE", help="also draw the tree of a sentence, as SVG")

@@ -21,8 +21,8 @@ def add_parser(subparsers) -> None:
         "that the grammar does not derive and for an empty line. With --probabilities the log probabilities "
         "of the tree and of the sentence stand before it. With --nbest the best K trees follow each other in "
         "lines 'number ||| tree ||| log probability', numbers of lines of the input from 0, which 'tsg train "
-        "--nbest-lists' reads. With --counts the number of trees is "
-        "written instead: exact, or 'infinite' where unary rules have a cycle.",
+        "--nbest-lists' reads; lines without a tree are counted and give none. With --counts the "
+        "number of trees is written instead: exact, or 'infinite' where unary rules have a cycle.",
         epilog="examples:\n  scfg-monolingual pcfg parse grammar.txt --sentences text.txt\n"
         "  scfg-monolingual pcfg parse grammar.txt --sentences text.txt --nbest 10",
     )

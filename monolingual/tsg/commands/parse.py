@@ -24,8 +24,8 @@ def add_parser(subparsers) -> None:
         "parse",
         help="parse sentences with a learnt grammar",
         description="Write a tree for every sentence of standard input, words separated by spaces, on a line "
-        "of its own; a sentence without words gives an empty line. Brackets in words are written -LRB- and "
-        "-RRB-, as in treebanks.",
+        "of its own; a sentence without words gives an empty line, with --nbest none. Brackets in words are "
+        "written -LRB- and -RRB-, as in treebanks.",
         epilog="examples:\n  scfg-monolingual tsg parse run --method mer < sentences.txt > trees.mrg\n"
         "  scfg-monolingual tsg parse run --method mpd --format trees --gold-tags < gold.mrg > trees.mrg",
     )
@@ -50,7 +50,8 @@ def add_parser(subparsers) -> None:
         "--nbest",
         metavar="K",
         type=int,
-        help="for mpp: up to K trees a sentence, as 'number ||| tree ||| share', numbers of lines from 0",
+        help="for mpp: up to K trees a sentence, as 'number ||| tree ||| share', numbers of lines, or of "
+        "--format trees, from 0, those without words counted",
     )
     parser.add_argument(
         "--average",
@@ -103,7 +104,7 @@ def run(options: argparse.Namespace) -> None:
     def parse(number: int) -> tuple[list[str], bool]:
         words, tags = sentences[number]
         if not words:
-            return [""], False
+            return [""] if options.nbest is None else [], False
         known, tags = learnt.preparation.words(words), tags if options.gold_tags else None
         if len(words) > limit:
             flat = plain_tree(parser.flat_tree(known, tags), learnt.preparation)

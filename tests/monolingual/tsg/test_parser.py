@@ -357,7 +357,16 @@ def test_trees_without_words_give_empty_lines(trained, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.count("dog") + 2 * line.count("cat") for line in lines] == [1, 0, 2]
     assert main([*shared, "--method", "mpp", "--nbest", "1", "--samples", "5"]) == 0
-    assert [line[:1] for line in capsys.readouterr().out.splitlines()] == ["0", "", "2"]
+    assert [line[:1] for line in capsys.readouterr().out.splitlines()] == ["0", "2"]
+
+
+def test_empty_lines_have_no_lists_and_are_counted(trained, capsys):
+    place, run, _ = trained
+    (place / "gaps").write_text("\nthe dog sleeps\n \nthe cat sleeps\n\n")
+    shared = ["tsg", "parse", str(run), "--input", str(place / "gaps"), "--method", "mpp", "--samples", "5"]
+    assert main([*shared, "--nbest", "1"]) == 0
+    said = capsys.readouterr()
+    assert [line[:7] for line in said.out.splitlines()] == ["1 ||| (", "3 ||| ("]
 
 
 def test_what_training_left_in_trees_parsing_leaves_there_too(tmp_path, capsys):
