@@ -11,6 +11,7 @@ import pytest
 import monolingual
 import scfg_sampler
 from scfg_sampler.core.arguments import ArgumentError
+from scfg_sampler.core.chains.occupied import beginning
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import BEGUN, write_record
 from scfg_sampler.errors import InputError
@@ -96,6 +97,44 @@ def test_a_run_taken_up_and_refused_leaves_nothing_of_the_killed_one(tmp_path):
     with pytest.raises(ArgumentError, match="discount"):
         scfg_sampler.sample(made, tmp_path, iterations=3, discount=7.0)
     assert content(tmp_path) == {"notes": b"mine\n"}
+
+
+def later(path: Path, seconds: float) -> None:
+    """Make a file so much later than the mark beside it."""
+    time = path.with_name(BEGUN).stat().st_mtime + seconds
+    os.utime(path, (time, time))
+
+
+@pytest.mark.parametrize(("seconds", "is_left"), [(200, True), (400, False)])
+def test_what_is_much_later_than_a_killed_run_is_not_its_own(seconds, is_left, tmp_path):
+    """The mark of a run that nobody took up says nothing of what is put there weeks later."""
+    files(tmp_path, {BEGUN: "{}", "trace.1.tsv": "mine\n", "sentences": "mine\n"})
+    for name in ("trace.1.tsv", "sentences"):
+        later(tmp_path / name, seconds)
+        if is_left:
+            continue
+        with pytest.raises(InputError, match=f"{name}: .* and belongs to no"):
+            sample_pcfg(tmp_path, tmp_path)
+        (tmp_path / name).unlink()
+    sample_pcfg(tmp_path, tmp_path)
+
+
+def test_what_is_much_later_than_a_killed_run_comes_back_if_the_next_is_refused(tmp_path):
+    files(tmp_path, {BEGUN: "{}", "grammar.txt": "S -> 'a'\n", "sentences": "a\n"})
+    later(tmp_path / "grammar.txt", 400)
+    with pytest.raises(ArgumentError, match="prior"):
+        monolingual.sample_pcfg(
+            ["S -> 'b'"], tmp_path, trees=["(S b)"], sentences=["b"], prior=-1.0, overwrite=True
+        )
+    assert content(tmp_path) == {"grammar.txt": b"S -> 'a'\n"}
+
+
+def test_what_is_much_later_than_a_killed_run_stays_if_the_next_does_not_begin(tmp_path):
+    files(tmp_path, {BEGUN: "{}", "trees": "left\n", "fragments": "mine\n"})
+    later(tmp_path / "fragments", 400)
+    with pytest.raises(KeyError), beginning(tmp_path, "trees", "fragments"):
+        raise KeyError
+    assert content(tmp_path) == {"fragments": b"mine\n"}
 
 
 def test_what_another_process_is_just_writing_is_let_alone(tmp_path):

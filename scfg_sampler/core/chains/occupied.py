@@ -3,11 +3,13 @@
 The fact a newcomer would get wrong: a directory without `run.json` may hold files that are called as a run's
 are, such as the text that is to be learnt from. They belong to no run, and stay. What a run has written
 before its record lies beside a mark, `begun.lock`: if it is killed then, the next one knows whose that was.
+The mark was touched as long as the run was at work, so that what is much later than it is somebody else's.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import tempfile
@@ -31,6 +33,9 @@ __all__ = [
 
 CHAINS = "chain-[0-9]*"
 """The pattern of `clear` for the directories of all chains."""
+
+_LATER = 300.0
+"""Seconds after a mark was touched for the last time; a run at work touches it far more often."""
 
 
 def clear(directory: PathLike, *patterns: str) -> None:
@@ -65,9 +70,19 @@ def _is_of_run(place: Path, path: Path) -> bool:
     return all(is_chain(each) or not each.name.startswith("chain-") for each in outer)
 
 
-def _is_begun(place: Path) -> bool:
-    """Whether a run was killed here before it had a record: what it would write is its own."""
-    return (place / BEGUN).exists() and not (place / RECORD).exists()
+def _killed_at(place: Path) -> float:
+    """When a run was killed here before it had a record, in seconds since 1970; no time if none was."""
+    with contextlib.suppress(OSError):
+        if not (place / RECORD).exists():
+            return (place / BEGUN).stat().st_mtime
+    return -math.inf
+
+
+def _is_left(path: Path, killed_at: float) -> bool:
+    """Whether a file may be what a run has left that was killed then."""
+    with contextlib.suppress(OSError):
+        return path.lstat().st_mtime <= killed_at + _LATER
+    return False
 
 
 def refuse_occupied(directory: PathLike, overwrite: bool, resume: str, *patterns: str) -> None:
@@ -90,7 +105,9 @@ def refuse_occupied(directory: PathLike, overwrite: bool, resume: str, *patterns
     if (place / RECORD).exists():
         hint = f"Continue it with '{resume}', name another directory, or give --overwrite"
         raise InputError(directory, None, "holds a run already", hint)
-    for path in [] if _is_begun(place) else _matching(place, patterns):
+    for path in _matching(place, patterns):
+        if _is_left(path, _killed_at(place)):
+            continue
         hint = "Name another directory, or give --overwrite, which removes it"
         raise InputError(path, None, "is in the way of a run, and belongs to none", hint)
 
@@ -108,8 +125,9 @@ def refuse_files(directory: PathLike, overwrite: bool, *names: str) -> None:
         Of files within it.
     """
     place = Path(directory)
-    is_ours = (place / RECORD).exists() or _is_begun(place)
-    for path in [] if overwrite or is_ours else _matching(place, names):
+    for path in [] if overwrite or (place / RECORD).exists() else _matching(place, names):
+        if _is_left(path, _killed_at(place)):
+            continue
         hint = "Name another directory, or give --overwrite, which replaces it"
         raise InputError(path, None, "would be written over, and belongs to no run", hint)
 
@@ -152,8 +170,8 @@ def beginning(directory: PathLike, *patterns: str) -> Iterator[None]:
         Another process begins a run there.
     """
     place = Path(directory)
-    with _marked(place) as is_begun:
-        others = set() if is_begun else set(_matching(place, patterns))
+    with _marked(place) as killed_at:
+        others = {path for path in _matching(place, patterns) if not _is_left(path, killed_at)}
         try:
             yield
         except BaseException:
@@ -186,9 +204,9 @@ def restored_if_refused(directory: PathLike, *names: str) -> Iterator[None]:
     """
     place = Path(directory)
     files = [Path(os.path.realpath(place / name)) for name in names]
-    with _marked(place) as is_begun, tempfile.TemporaryDirectory() as folder:
+    with _marked(place) as killed_at, tempfile.TemporaryDirectory() as folder:
         record = _content(place / RECORD)
-        older = [] if is_begun else [path for path in files if path.exists()]
+        older = [path for path in files if path.exists() and not _is_left(path, killed_at)]
         kept = {path: Path(folder, str(k)) for k, path in enumerate(older) if path.is_file()}
         made = {path.parent for path in files if not path.parent.exists()}
         for path, copy in kept.items():
@@ -213,11 +231,11 @@ def restored_if_refused(directory: PathLike, *names: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _marked(place: Path) -> Iterator[bool]:
-    """Within, a mark says that a run begins, until it has a record; whether one was killed there before."""
-    is_begun = _is_begun(place)
+def _marked(place: Path) -> Iterator[float]:
+    """Within, a mark says that a run begins, until it has a record; when one was killed there before."""
+    killed_at = _killed_at(place)
     with owned(place, BEGUN):
-        yield is_begun
+        yield killed_at
 
 
 def _content(path: Path) -> bytes | None:
