@@ -22,8 +22,10 @@ survived, and 2 if something is wrong with the lists or the tests fail without a
 The tests that find a fault are remembered beside the kernel cache and come first the next time, so that a
 second run takes a fraction of the first. At the end they are run without the faults, and have to pass.
 
-The fact a newcomer would get wrong: a fault that makes tests hang counts as found, and one that leaves no
-test to run is an error of the list.
+A fault whose tests do not end counts as found. They are given ten times as long as they take without it: at
+least a minute where kernels are plain Python, else five, in which everything above the fault is compiled.
+
+The fact a newcomer would get wrong: a fault that leaves no test to run is an error of the list.
 """
 
 from __future__ import annotations
@@ -48,9 +50,11 @@ __all__ = ["Fault", "ListError", "changed_files", "main", "plant", "read_faults"
 ROOT = Path(__file__).resolve().parents[1]
 LISTS = ROOT / "tests" / "faults"
 PACKAGES = ("scfg_sampler", "decoder", "monolingual")
-TIME_LIMIT = 300.0  # seconds for each fault
+_SHORTEST_LIMITS = {True: 60.0, False: 300.0}  # seconds, of plain Python and of what has to be compiled
+_LIMIT_TIMES = 10.0  # as long as tests take without a fault
+ENDLESS = "found (did not end)"
 UNTESTED = "untested"
-KINDS = ("found", "hangs", "survived", "explained", UNTESTED)
+KINDS = ("found", ENDLESS, "survived", "explained", UNTESTED)
 
 # A fault may ask for all the memory there is. A job in the background ignores Ctrl-C, and its children would
 # too; some tests need the usual answer.
@@ -195,34 +199,35 @@ def changed_files(root: Path, base: str) -> set[str]:
 
 
 class _Done(NamedTuple):
-    """A run of pytest: its status, None if it was too slow; the tests that failed; its output."""
+    """A run of pytest: its status, None if it was too slow; the tests that failed; its output; seconds."""
 
     status: int | None
     failed: tuple[str, ...]
     output: str
+    seconds: float
 
     @property
     def untested(self) -> str:
         """That tests fail which should not, and how; nothing if they pass."""
-        return f"{UNTESTED} (status {self.status}):\n{self.output[-3000:]}" if self.status != 0 else ""
+        return f"{UNTESTED}\nstatus {self.status}:\n{self.output[-3000:]}" if self.status != 0 else ""
 
 
 def run_faults(
-    faults: Sequence[Fault], root: Path, *, time_limit: float = TIME_LIMIT
+    faults: Sequence[Fault], root: Path, *, time_limit: float | None = None
 ) -> Iterator[tuple[Fault, str, float]]:
     """Each fault, what became of it, and the seconds that took.
 
-    `found`, `hangs`, or `survived` and which tests were skipped; or `untested` and what pytest says, if its
-    tests fail without it. What is said of a fault again, after all others, holds: the tests that found one
-    are run without it together.
+    `found`, perhaps as it did not end, or `survived` and which tests were skipped; or `untested` and what
+    pytest says, if its tests fail without it. What is said of a fault again, after all others, holds: the
+    tests that found one are run without it together.
 
     Parameters
     ----------
     faults : sequence of Fault
     root : path
         The tree; it is copied and not changed.
-    time_limit : float
-        Seconds for each.
+    time_limit : float, optional
+        Seconds for each; by default what the head of this module says.
 
     Raises
     ------
@@ -234,25 +239,24 @@ def run_faults(
         ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "runs", "build", "dist")
         shutil.copytree(root, copy, ignore=ignored, symlinks=True)
         environment = _environment(Path(scratch), copy)
-        memories = _memories()
         found: dict[bool, dict[str, list[Fault]]] = {False: {}, True: {}}  # By the test that found it.
 
+        longest = 10.0 * (time_limit or max(_SHORTEST_LIMITS.values()))
+        limits: dict[tuple[tuple[str, ...], bool], float] = {}  # Of tests that did not end in the shortest.
+
         @functools.cache
-        def without_fault(tests: tuple[str, ...], plain: bool) -> str:
-            return _pytest(["-x", *tests], plain, copy, environment, 10.0 * time_limit).untested
+        def without_fault(tests: tuple[str, ...], plain: bool) -> _Done:
+            return _pytest(["-x", *tests], plain, copy, environment, longest)
 
         for fault in faults:
             began = time.perf_counter()
-            path = copy / fault.path
-            source = path.read_text(encoding="utf-8")
-            path.write_text(plant(source, fault), encoding="utf-8")
-            _forget_bytecode(path)
-            options = ["-x", "--failed-first", "-o", f"cache_dir={memories / _digest(fault)}"]
-            try:
-                done = _pytest([*options, *fault.tests], fault.plain, copy, environment, time_limit)
-            finally:
-                path.write_text(source, encoding="utf-8")
-                _forget_bytecode(path)
+            called = fault.tests, fault.plain
+            limit = time_limit or limits.get(called, _SHORTEST_LIMITS[fault.plain])
+            done = _with_fault(fault, copy, environment, limit)
+            if done.status is None and time_limit is None and called not in limits:
+                limits[called] = max(limit, _LIMIT_TIMES * without_fault(*called).seconds)
+                if limits[called] > limit:
+                    done = _with_fault(fault, copy, environment, limits[called])
             seconds = time.perf_counter() - began
             if done.status == 0:
                 skipped = [line for line in done.output.splitlines() if line.startswith("SKIPPED")]
@@ -262,13 +266,27 @@ def run_faults(
                 yield fault, "found", seconds
             else:
                 # Tests are too slow, there are none, a module could not be imported, or the process died.
-                untested = without_fault(fault.tests, fault.plain)
-                yield fault, untested or ("hangs" if done.status is None else "found"), seconds
+                untested = without_fault(*called).untested
+                yield fault, untested or (ENDLESS if done.status is None else "found"), seconds
         for plain, finders in found.items():
-            done = _pytest([*finders], plain, copy, environment, 10.0 * time_limit) if finders else None
+            done = _pytest([*finders], plain, copy, environment, longest) if finders else None
             if done is not None and done.status != 0:
                 for test in done.failed or finders:
                     yield from ((fault, done.untested, 0.0) for fault in finders.get(test, []))
+
+
+def _with_fault(fault: Fault, copy: Path, environment: dict[str, str], time_limit: float) -> _Done:
+    """A run of the fault's tests while it is in the copy."""
+    path = copy / fault.path
+    source = path.read_text(encoding="utf-8")
+    path.write_text(plant(source, fault), encoding="utf-8")
+    _forget_bytecode(path)
+    options = ["-x", "--failed-first", "-o", f"cache_dir={_memories() / _digest(fault)}"]
+    try:
+        return _pytest([*options, *fault.tests], fault.plain, copy, environment, time_limit)
+    finally:
+        path.write_text(source, encoding="utf-8")
+        _forget_bytecode(path)
 
 
 def _memories() -> Path:
@@ -300,6 +318,7 @@ def _pytest(
     arguments: Sequence[str], plain: bool, copy: Path, environment: dict[str, str], time_limit: float
 ) -> _Done:
     """A run of pytest."""
+    began = time.perf_counter()
     names, log = copy.parent / "failed", copy.parent / "log"
     names.write_text("")
     options = ["-q", "-rs", "--tb=short", *arguments]
@@ -324,7 +343,8 @@ def _pytest(
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
     failed = tuple(names.read_text(encoding="utf-8").splitlines())
-    return _Done(status, failed, log.read_text(encoding="utf-8", errors="replace"))
+    seconds = time.perf_counter() - began
+    return _Done(status, failed, log.read_text(encoding="utf-8", errors="replace"), seconds)
 
 
 def _forget_bytecode(path: Path) -> None:
@@ -364,7 +384,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--changed", metavar="BASE", help="only modules and tests that differ from a commit")
     parser.add_argument("--list", action="store_true", help="print the faults and plant none")
     parser.add_argument(
-        "--time-limit", metavar="S", type=float, default=TIME_LIMIT, help="seconds for each (%(default)g)"
+        "--time-limit",
+        metavar="S",
+        type=float,
+        help="seconds for each (default: ten times what its tests take without it, at least 60 where kernels "
+        "are plain Python, else 300)",
     )
     options = parser.parse_args(arguments)
     results: dict[Fault, str] = {}
@@ -377,11 +401,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"{fault.name:50}  {fault.text}  →  {fault.replacement}")
             return 0
         for fault, result, seconds in run_faults(faults, ROOT, time_limit=options.time_limit):
-            result, *output = result.split(maxsplit=1)
+            result, _, output = result.partition("\n")
             if fault.reason and result == "survived":
                 result = "explained"
             results[fault] = result
-            print(f"{result:9} {seconds:6.1f} s  {fault.name}", *output, flush=True)
+            print(f"{result:9} {seconds:6.1f} s  {fault.name}", output, flush=True)
     except (ListError, OSError) as error:
         print(f"tests.mutation: {error}", file=sys.stderr)
         return 2
@@ -389,7 +413,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{len(faults)} faults: " + ", ".join(counts))
     wrong = 0
     for fault, result in results.items():
-        if result == "survived" or (fault.reason and result in ("found", "hangs")):
+        if result == "survived" or (fault.reason and result in ("found", ENDLESS)):
             wrong = 1
             what = "has a reason to survive, but was found" if fault.reason else "survived"
             print(f"{fault.where}: {fault.name} {what}\n  - {fault.text}\n  + {fault.replacement}")

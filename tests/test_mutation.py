@@ -147,11 +147,32 @@ def test_faults_are_found_or_survive_or_hang_and_the_tree_stays(project):
     before = (project / "m.py").read_text()
     faults = read_faults([project / "tests" / "faults" / "m.txt"])
     results = [result for _, result, _ in run_faults(faults, project, time_limit=10.0)]
-    assert results[:4] == ["found", "survived", "survived", "hangs"]
+    assert results[:4] == ["found", "survived", "survived", mutation.ENDLESS]
     if sys.platform == "linux":  # Elsewhere memory cannot be limited so.
         assert results[4] == "found"
     assert (project / "m.py").read_text() == before
     assert not list(project.rglob("*.pyc"))
+
+
+def test_tests_that_do_not_end_are_given_ten_times_as_long_as_without_the_fault(project, monkeypatch):
+    """Where they take long without it, they are called again."""
+    monkeypatch.setattr(mutation, "_SHORTEST_LIMITS", {True: 60.0, False: 2.0})
+    limits, taken = [], {"fault": 2.5, "none": 0.4}
+
+    def pytest_in(arguments, plain, copy, environment, time_limit):
+        has_fault = "while True" in (copy / "m.py").read_text()
+        limits.append(round(time_limit, 3))
+        return mutation._Done(None if has_fault else 0, (), "", taken["fault" if has_fault else "none"])
+
+    monkeypatch.setattr(mutation, "_pytest", pytest_in)
+    endless = read_faults([project / "tests" / "faults" / "m.txt"])[3]
+    results = [result for _, result, _ in run_faults([endless, endless], project)]
+    assert results == ["found (did not end)"] * 2
+    assert limits == [2.0, 600.0, 4.0, 4.0]
+    limits.clear()
+    taken["none"] = 0.1
+    assert [result for _, result, _ in run_faults([endless], project)] == ["found (did not end)"]
+    assert limits == [2.0, 600.0]
 
 
 @pytest.mark.slow
@@ -159,11 +180,11 @@ def test_command_says_what_survives_and_tests_that_fail_without_a_fault(project,
     monkeypatch.setattr(mutation, "ROOT", project)
     monkeypatch.setattr(mutation, "LISTS", project / "tests" / "faults")
     assert main(["m.py:1"]) == 0
-    assert "1 faults: 1 found, 0 hangs, 0 survived, 0 explained" in capsys.readouterr().out
+    assert "1 faults: 1 found, 0 found (did not end), 0 survived, 0 explained" in capsys.readouterr().out
     assert main(["m.py:2", "m.py:3"]) == 1
     said = capsys.readouterr().out
     assert "m.txt:6: m.py:2 survived\n  - a + 1\n  + 2 * a\n" in said
-    assert "0 found, 0 hangs, 1 survived, 1 explained" in said
+    assert "0 found, 0 found (did not end), 1 survived, 1 explained" in said
     assert main(["n.py"]) == 2
     assert "n.py: there is no fault in it" in capsys.readouterr().err
     (project / "m.py").write_text("def f(a):\n    b = a + 1\n    c = 0 * a\n    return a\n")
