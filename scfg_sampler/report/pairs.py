@@ -13,7 +13,13 @@ from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import pair_words
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.derivations import Derivation
-from scfg_sampler.learner.pair_posteriors import LastState, PairPosterior, last_derivation, pair_posteriors
+from scfg_sampler.learner.pair_posteriors import (
+    LastState,
+    PairPosterior,
+    Place,
+    last_derivation,
+    pair_posteriors,
+)
 from scfg_sampler.report.grammar import spelled_rule
 from scfg_sampler.report.grid import draw_grid
 
@@ -23,6 +29,8 @@ _GAP = re.compile(r"\[[^\[\],]+,([12])\]")
 _SHORTEST, _LONGEST = 5, 14
 _DEEPEST = 100
 """As many rules within each other are shown: a page has no room for more, nor has Python's stack."""
+_MOST_DRAWN = 250
+"""Words on a side: the grid, a square for every two of them, fills pages and minutes beyond."""
 _DRAWN = 0.25
 """A phrase is drawn on the grid if it is cut in this share of the states."""
 _NAMED = 0.1
@@ -127,13 +135,12 @@ def pair_links(last: LastState, sentence: int) -> list[tuple[int, int]]:
 def _panel(last: LastState, sentence: int, derivation: Derivation, posterior: PairPosterior) -> Markup:
     corpus = last.bank.corpus
     source, target = pair_words(corpus, sentence)
-    links = pair_links(last, sentence)
-    boxes = []
-    for place, rules in posterior.rules.items():
-        share = rules.total() / posterior.sweeps
-        if share >= _DRAWN:
-            phrase = f"{' '.join(source[slice(*place[0])])} – {' '.join(target[slice(*place[1])])}"
-            boxes.append((place, share, f"{phrase}: {share:.0%}"))
+    if max(len(source), len(target)) > _MOST_DRAWN:
+        size = f"{len(source):,} by {counted(len(target), 'word')}"
+        told = f"A grid of {size} is too large to be drawn: {_MOST_DRAWN} on a side are the most."
+        grid = element("p", told, class_="note")
+    else:
+        grid = draw_grid(source, target, pair_links(last, sentence), _boxes(posterior, source, target))
     if (depth := _depth(derivation)) > _DEEPEST:
         nodes = element(
             "p", f"{counted(depth, 'rule')} within each other are too many to be shown.", class_="note"
@@ -146,13 +153,26 @@ def _panel(last: LastState, sentence: int, derivation: Derivation, posterior: Pa
         element("p", words(" ".join(source)), element("br"), words(" ".join(target))),
         element(
             "div",
-            element("div", draw_grid(source, target, links, boxes), class_="scroll"),
+            element("div", grid, class_="scroll"),
             element("div", nodes, class_="derivation"),
             class_="columns",
         ),
         class_="pair",
         id=f"pair-{sentence}",
     )
+
+
+def _boxes(
+    posterior: PairPosterior, source: Sequence[str], target: Sequence[str]
+) -> list[tuple[Place, float, str]]:
+    """The phrases that are drawn on a grid, with their shares and what is said of them."""
+    boxes = []
+    for place, rules in posterior.rules.items():
+        share = rules.total() / posterior.sweeps
+        if share >= _DRAWN:
+            phrase = f"{' '.join(source[slice(*place[0])])} – {' '.join(target[slice(*place[1])])}"
+            boxes.append((place, share, f"{phrase}: {share:.0%}"))
+    return boxes
 
 
 def _title(last: LastState, sentence: int) -> str:

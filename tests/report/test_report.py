@@ -17,6 +17,7 @@ from scfg_sampler.cli import main
 from scfg_sampler.core.chains.chain import read_trace
 from tests.learner.test_chain import some_pairs
 from tests.learner.test_commands import sample, write_corpus
+from tests.oracles.phrase_forest import Sentence
 from tests.report.made import NASTY, made_baseline, made_outputs, made_run, nasty_pairs
 
 XHTML, SVG = "{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/2000/svg}"
@@ -220,6 +221,22 @@ def test_linked_cells_stand_where_their_words_are(tmp_path):
             if each.get("class") == "cell linked"
         }
         assert found == set(pair.links)
+
+
+@pytest.mark.parametrize(("length", "is_drawn"), [(9, True), (10, False)])
+def test_pairs_too_long_to_be_drawn_are_told_so(tmp_path, monkeypatch, length, is_drawn):
+    """A cell for every two words is most of what such a page would be."""
+    monkeypatch.setattr("scfg_sampler.report.pairs._MOST_DRAWN", 9)
+    links = frozenset((i, i) for i in range(9))
+    pair = Sentence(tuple(f"f{i}" for i in range(9)), tuple(f"e{i}" for i in range(length)), links)
+    run = tmp_path / "run"
+    assert sample(write_corpus(tmp_path, [pair]), run, "--iterations", "3") == 0
+    assert report(run, "--output", tmp_path / "r.html", "--states", "2") == 0
+    made = Made(tmp_path / "r.html")
+    assert len(list(made.section("pairs").iter(f"{SVG}svg"))) == is_drawn
+    told = f"A grid of 9 by {length} words is too large to be drawn: 9 on a side are the most."
+    assert (told in made.said("pairs")) != is_drawn
+    assert any(each.get("class") == "share" for each in made.section("pairs").iter(f"{XHTML}span"))
 
 
 @pytest.mark.parametrize("choose", ["none", "sentence"])
