@@ -317,6 +317,27 @@ def test_processes_that_are_being_started_end_in_one_line(number, seconds, said)
     assert psutil.wait_procs(started, timeout=60)[1] == []
 
 
+def is_there(process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE  # In a container nobody may ask how it ended.
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_processes_of_a_killed_command_end():
+    """Nobody is left to tell them, be they at work."""
+    begin = "as workers:\n        tasks = [workers.submit(busy) for _ in range(2)]"
+    program = STARTS.replace("2, None):", f"2, None) {begin}")
+    program = program.replace("def command", "def busy():\n    while True: pass\n\ndef command")
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "started\n"
+    started = psutil.Process(child.pid).children(recursive=True)
+    wait_for(lambda: sum(each.cpu_percent(0.2) > 10 for each in started) == 2)
+    child.kill()
+    child.communicate()
+    wait_for(lambda: not any(map(is_there, started)))
+
+
 def parsed(options: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     add_elsewhere(parser)
