@@ -62,6 +62,7 @@ class PhraseAligner:
         num_source, num_target = (int(size[fitting].max(initial=0)) for size in sizes)
         self._scratch = new_scratch(num_source, num_target, most_tables)
         self._visits = new_visits(len(fitting))
+        self._narrows = False  # Charts, once all sentence pairs have been visited.
 
     def sweep(self, advance: Callable[[float], object] = lambda share: None) -> int:
         """Derive every sentence pair anew, in random order, and then move both parameters.
@@ -80,10 +81,15 @@ class PhraseAligner:
         accepted = 0
         for begin in range(0, len(order), _AT_A_TIME):
             some = order[begin : begin + _AT_A_TIME]
-            accepted += sweep(self._rng, some, self._corpus, self._phrases, self._scratch, self._visits)
+            moved, kept = sweep(
+                self._rng, some, self._corpus, self._phrases, self._scratch, self._visits, self._narrows
+            )
+            self._visits = self._visits._replace(kept=kept)
+            accepted += moved
             advance(len(some) / len(order))
         if len(order):
             _move_parameters(self._rng, self._phrases)
+        self._narrows = True
         return accepted
 
     def links(self) -> Iterator[list[tuple[int, int]]]:

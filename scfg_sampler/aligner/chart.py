@@ -44,10 +44,12 @@ __all__ = [
     "Chart",
     "SentencePair",
     "cell_at",
+    "clear",
     "fill",
     "key_of",
     "likely_cells",
     "new_chart",
+    "parts_at",
     "sentence_pair",
     "words_prob",
 ]
@@ -87,7 +89,9 @@ class Chart(NamedTuple):
     cells: np.ndarray
     """int32 (C, 4): those that are looked at, small ones first."""
     probs: np.ndarray
-    """float64: of all cells, 0 where they are not looked at, see `cell_at`."""
+    """float64: of all cells, 0 where they are not looked at, see `cell_at` and `clear`."""
+    outside: np.ndarray
+    """float64: what all else of the sentence pair is made with, likewise; 0 between sentence pairs."""
     heads: np.ndarray
     """int32 (…, 2): by source span and target place, the last cell that begins there, and that ends there."""
     before: np.ndarray
@@ -105,6 +109,7 @@ def new_chart(num_source: int, num_target: int, most_tables: int) -> Chart:
     choices = 2 * (num_source + 1) * (num_target + 1) + 1 + most_tables
     return Chart(
         np.zeros((size, 4), np.int32),
+        np.zeros(size),
         np.zeros(size),
         np.zeros((num_spans * (num_target + 1), 2), np.int32),
         np.zeros((size, 2), np.int32),
@@ -286,12 +291,13 @@ def word_scale(pair, i, j, k, l, scale):
 
 @borrowing
 def fill(chart, num_cells, pair, phrases, scale):
-    """Make the probabilities of cells, from small ones to large ones; that of the whole sentence pair."""
+    """Make the probabilities of cells, from small ones to large ones; that of the whole sentence pair.
+
+    All others are to be 0, or of cells that are among these.
+    """
     n, m = len(pair.source_alone), len(pair.target_alone)
     probs, cells = chart.probs, chart.cells
     whole = cell_at(0, n, 0, m, n, m)
-    for at in range((n + 1) * (n + 2) // 2 * ((m + 1) * (m + 2) // 2)):
-        probs[at] = 0.0
     for at in range((n + 1) * (n + 2) // 2 * (m + 1)):
         chart.heads[at, 0], chart.heads[at, 1] = -1, -1
     opening = opening_prob(phrases)
@@ -314,6 +320,20 @@ def fill(chart, num_cells, pair, phrases, scale):
     return probs[whole]
 
 
+@compiled
+def clear(chart, num_cells, n, m):
+    """Forget the probabilities of cells; by these and not all at once, as there are far more that are 0."""
+    for number in range(num_cells):
+        cell = chart.cells[number]
+        chart.probs[cell_at(cell[0], cell[1], cell[2], cell[3], n, m)] = 0.0
+
+
+@inlined
+def parts_at(i, middle, k, l, is_inverted, n, m):
+    """Where the list begins of cells that may be the first part of a cell, its source words up to a place."""
+    return _span_at(i, middle, n) * (m + 1) + (l if is_inverted else k)
+
+
 @inlined
 def _list(chart, number, place, side):
     """Put a cell before all others that begin, or end, at a place."""
@@ -331,7 +351,7 @@ def _divided(chart, cell, is_inverted, n, m):
     i, j, k, l = cell[0], cell[1], cell[2], cell[3]
     probs, cells, total = chart.probs, chart.cells, 0.0
     for middle in range(i, j + 1):
-        part = chart.heads[_span_at(i, middle, n) * (m + 1) + (l if is_inverted else k), is_inverted]
+        part = chart.heads[parts_at(i, middle, k, l, is_inverted, n, m), is_inverted]
         while part >= 0:
             begin, end = cells[part, 2], cells[part, 3]
             if is_inverted and begin >= k:

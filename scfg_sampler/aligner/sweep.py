@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.aligner.chart import Chart, fill, likely_cells, new_chart, sentence_pair
+from scfg_sampler.aligner.chart import Chart, clear, fill, likely_cells, new_chart, sentence_pair
 from scfg_sampler.aligner.derivations import Derivation, draw, log_before, new_derivation, seat, unseat
 from scfg_sampler.aligner.lexicon import Lexicon, Text
+from scfg_sampler.aligner.narrowing import keep_probable, recall
 from scfg_sampler.aligner.phrases import make_room
 from scfg_sampler.core import draws, elementary
 from scfg_sampler.core.jit import compiled, kernel
@@ -27,6 +28,7 @@ __all__ = ["Corpus", "Scratch", "Visits", "new_scratch", "new_visits", "sweep"]
 _FIRST_WIDTH, _FIRST_SCALE = 20.0, 300.0
 _WIDER = 1.25
 _WIDEST = 500.0  # All cells; a probability of 0 is then but too small a number.
+_MANY = 1_000  # Cells of a chart that it pays to narrow.
 _FAR, _FARTHEST = 1e100, 1e250  # The probability of a sentence pair is not to be as far from 1.
 
 
@@ -44,7 +46,15 @@ class Visits(NamedTuple):
     table: np.ndarray
     """int32 (S,): where it sits, −1 before the first visit."""
     room: np.ndarray
-    """float64 (S, 2): how wide its chart is, in nats, and how its words are scaled (see `chart`)."""
+    """float64 (S, 2): how wide its chart is, in nats, and how its words are scaled (`chart`), 0 at first."""
+    kept: np.ndarray
+    """uint8 (…, 4): cells of the narrow charts of long sentence pairs."""
+    span: np.ndarray
+    """int64 (S, 2): which of `kept` are each one's; none where its chart is not narrowed."""
+    size: np.ndarray
+    """int64 (1,): how many of `kept` there are."""
+    scale: np.ndarray
+    """float64 (1,): of the last visit."""
 
 
 class Scratch(NamedTuple):
@@ -57,7 +67,14 @@ class Scratch(NamedTuple):
 
 def new_visits(num_pairs: int) -> Visits:
     """Sentence pairs that have not been visited."""
-    return Visits(np.full(num_pairs, -1, np.int32), np.tile([_FIRST_WIDTH, _FIRST_SCALE], (num_pairs, 1)))
+    return Visits(
+        np.full(num_pairs, -1, np.int32),
+        np.tile([_FIRST_WIDTH, 0.0], (num_pairs, 1)),
+        np.zeros((1 << 10, 4), np.uint8),
+        np.zeros((num_pairs, 2), np.int64),
+        np.zeros(1, np.int64),
+        np.full(1, _FIRST_SCALE),
+    )
 
 
 def new_scratch(num_source: int, num_target: int, most_tables: int) -> Scratch:
@@ -67,7 +84,7 @@ def new_scratch(num_source: int, num_target: int, most_tables: int) -> Scratch:
 
 
 @kernel
-def sweep(rng, order, corpus, phrases, scratch, visits):
+def sweep(rng, order, corpus, phrases, scratch, visits, narrows):
     """Resample the derivations of some sentence pairs, one after the other.
 
     Parameters
@@ -80,29 +97,36 @@ def sweep(rng, order, corpus, phrases, scratch, visits):
         The restaurant, changed in place, as `visits` are.
     scratch : Scratch
     visits : Visits
+    narrows : bool
+        Whether charts of many cells are narrowed, for all visits to come.
 
     Returns
     -------
-    int
-        How many of the derivations were accepted.
+    int, array
+        How many of the derivations were accepted; `visits.kept`, perhaps in another place.
     """
     chart, old, new = scratch.chart, scratch.old, scratch.new
-    num_accepted = 0
+    num_accepted, kept = 0, visits.kept
     for sentence in order:
         pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, sentence)
         table = visits.table[sentence]
         make_room(phrases)
-        before = 0.0
-        if table >= 0:
-            before = unseat(old, phrases, table, len(pair.source_alone), len(pair.target_alone))
-        scale = _fill(chart, pair, phrases, visits.room, sentence)
+        n, m = len(pair.source_alone), len(pair.target_alone)
+        before = unseat(old, phrases, table, n, m) if table >= 0 else 0.0
+        num_cells, scale = _fill(chart, pair, phrases, visits, kept, sentence)
         draw(rng, new, chart, pair, phrases, scale)
+        begin = end = visits.size[0]
+        if narrows and num_cells > _MANY and visits.span[sentence, 1] == 0:
+            kept, end = keep_probable(chart, num_cells, phrases, new, kept, begin)
         if table < 0 or _accepts(rng, old, new, before, chart, phrases, pair):
             visits.table[sentence], _ = seat(new, phrases, pair)
             num_accepted += 1
+            if end > begin:
+                visits.span[sentence, 0], visits.span[sentence, 1], visits.size[0] = begin, end, end
         else:
             visits.table[sentence], _ = seat(old, phrases, pair)
-    return num_accepted
+        clear(chart, num_cells, n, m)
+    return num_accepted, kept
 
 
 @compiled
@@ -120,18 +144,23 @@ def _accepts(rng, old, new, before, chart, phrases, pair):
 
 
 @compiled
-def _fill(chart, pair, phrases, room, sentence):
-    """Fill the chart of a sentence pair, and note what it took in its room; the scale of its words."""
+def _fill(chart, pair, phrases, visits, kept, sentence):
+    """Fill the chart of a sentence pair, and note in its room what it took; its cells, and its scale."""
+    room = visits.room[sentence]
     num_words = len(pair.source_alone) + len(pair.target_alone)
-    num_cells = likely_cells(pair, chart, room[sentence, 0])
+    begin, end = visits.span[sentence, 0], visits.span[sentence, 1]
+    is_narrow = end > begin
+    num_cells = recall(chart, kept, begin, end) if is_narrow else likely_cells(pair, chart, room[0])
     while True:
-        scale = room[sentence, 1]
+        scale = room[1] if room[1] > 0.0 else visits.scale[0]
         prob = fill(chart, num_cells, pair, phrases, scale)
-        if prob == 0.0 and room[sentence, 0] < _WIDEST:
-            room[sentence, 0] *= _WIDER
-            num_cells = likely_cells(pair, chart, room[sentence, 0])
+        if prob == 0.0 and (is_narrow or room[0] < _WIDEST):
+            room[0] *= 1.0 if is_narrow else _WIDER
+            is_narrow = False
+            num_cells = likely_cells(pair, chart, room[0])
             continue
         known = min(max(prob, 1.0 / _FARTHEST), _FARTHEST) if prob >= 0.0 else _FARTHEST
-        room[sentence, 1] = scale * elementary.power(known, -1.0 / num_words)  # It will be near 1 next time.
+        room[1] = scale * elementary.power(known, -1.0 / num_words)  # It will be near 1 next time.
+        visits.scale[0] = room[1]
         if 1.0 / _FAR < prob < _FAR:
-            return scale
+            return num_cells, scale

@@ -85,7 +85,7 @@ def test_the_probability_of_a_sentence_pair_is_that_of_all_derivations(sides, sc
     visits = new_visits(len(sides[0]))
     others = np.arange(1, len(sides[0]))
     for _ in range(3):
-        sweep(np.random.default_rng(1), others, corpus, phrases, scratch, visits)
+        sweep(np.random.default_rng(1), others, corpus, phrases, scratch, visits, False)
     model = twin_of(corpus, phrases, *sides)
     others = restaurant_of(phrases, visits, *sides)
     assert sum(table.customers for table in others.tables) == phrases.totals[0]

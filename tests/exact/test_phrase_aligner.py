@@ -128,8 +128,8 @@ def read(phrases: Phrases, visits: Visits, pairs) -> tuple:
     return key
 
 
-def departure(name, visited, *, width=20.0) -> float:
-    """The largest entry of |πT − π| / π for a visit to one of the sentence pairs."""
+def departure(name, visited, *, width=20.0, kept=()) -> float:
+    """The largest entry of |πT − π| / π for a visit to a sentence pair, perhaps with a narrow chart."""
     pairs = split(name)
     corpus = corpus_of(pairs)
     scratch = new_scratch(3, 3, 64)
@@ -142,7 +142,9 @@ def departure(name, visited, *, width=20.0) -> float:
         def step():
             phrases, visits = restored(key, pairs)
             visits.room[:, 0] = width
-            sweep(GENERATOR, np.array([visited]), corpus, phrases, scratch, visits)
+            visits.kept[: len(kept)] = np.reshape(kept, (-1, 4))
+            visits.span[visited], visits.size[0] = (0, len(kept)), len(kept)
+            sweep(GENERATOR, np.array([visited]), corpus, phrases, scratch, visits, False)
             return read(phrases, visits, pairs)
 
         return step
@@ -168,6 +170,18 @@ def test_a_visit_leaves_the_posterior_invariant(name, visited):
 def test_a_visit_whose_chart_leaves_cells_out_leaves_the_posterior_invariant(visited):
     """Of what is in no cell nothing is drawn, and what has such a cell is not left."""
     assert departure("of three words, and one", visited, width=0.1) < 1e-9
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        pytest.param([(0, 1, 0, 1), (0, 1, 1, 2), (0, 1, 0, 2)], id="nothing divided"),
+        pytest.param([(0, 0, 1, 2), (1, 1, 1, 2), (0, 1, 0, 1), (0, 1, 0, 2)], id="some"),
+        pytest.param([(0, 1, 0, 0), (0, 1, 1, 2)], id="too few, so that others are looked at"),
+    ],
+)
+def test_a_visit_with_a_narrow_chart_leaves_the_posterior_invariant(kept):
+    assert departure("of three words, and one", 0, kept=kept) < 1e-9
 
 
 def test_proposals_that_are_taken_as_they_are_are_noticed(monkeypatch):
