@@ -91,7 +91,7 @@ plan_compiling
 estimate prepare "4 + 3 * M"
 case $ALIGNER in
     eflomal) estimate align "2 + (1 + 17 * M / sqrt(T + 0.001)) * draws" ;; # it goes over few pairs more often
-    phrases) estimate align "2 + (2 + 1.3 * T * (13 * M / (T + 0.001)) ^ 3.6) * draws" ;; # long pairs take most of it
+    phrases) estimate align "2 + (2 + T * (13 * M / (T + 0.001)) ^ 2.2) * draws" ;; # long pairs take most of it
 esac
 estimate lm "2 + M"
 case $KIND in

@@ -179,7 +179,7 @@ for name in gather lm; do estimate "$name" 2; done
 estimate prepare "3 + 4 * M"
 case $ALIGNER in
     eflomal) estimate align "3 + (1 + 17 * M / sqrt(T + 0.001)) * draws" ;; # it goes over few pairs more often
-    phrases) estimate align "3 + (2 + 4 * T * (13 * M / (T + 0.001)) ^ 3.6) * draws" ;; # pieces are more than words
+    phrases) estimate align "3 + (2 + 3.5 * T * (13 * M / (T + 0.001)) ^ 2.8) * draws" ;; # pieces are more than words
 esac
 for grammar in "${grammars[@]}"; do
     case $grammar in
