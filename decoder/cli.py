@@ -18,6 +18,7 @@ COMMANDS = (
     "compile-grammar",
     "bundle",
     "translate",
+    "consensus",
     "tune",
     "evaluate",
     "show",

@@ -42,6 +42,8 @@
 # The second table has weights of its own for each of the rows of --tuned, one for each seed of tuning: means, standard
 # deviations in brackets, and p against the baseline by a two-sided bootstrap over sentences and tunings (with one seed
 # that of the first table, by sacrebleu's paired bootstrap).
+# A third table, with --consensus, has what several of these rows say together, once for each seed of tuning: of the 50
+# best translations of each row the one that is most like all of them, as `scfg-decoder consensus` chooses it.
 #
 # Options
 #   --output DIR      where the results go; default: runs/table2- and the names of the data and languages
@@ -51,6 +53,8 @@
 #   --dev NAME        development set; default: dev
 #   --rows LIST       rows of the first table besides hiero, with commas between them; default: all
 #   --tuned LIST      rows of the second table besides hiero; default: average,ours, and union if there is one
+#   --consensus LIST  rows of the third table: rows of the second with + between them, and commas between those; default:
+#                     none
 #   --seeds N         seeds of tuning in the second table; 0 leaves it out; default: 3
 #   --order N         order of the language model; default: 3
 #   --method METHOD   of tuning, pro or mira; default: pro, as in the paper
@@ -71,12 +75,12 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" SEEDS=3 ORDER=3
+ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" CONSENSUS="" SEEDS=3 ORDER=3
 METHOD=pro ROUNDS=6 BEAM=100 WIDEN=0 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
 ROWS_OF_ONE=hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth,free,free-tenth
 ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-annotated,union-redundancy,union-tenth,union-loose-tenth,union-exact,union-types,union-free,choose,choose-sentence
-parse_options --overwrite --output= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --seeds= --order= --method= \
+parse_options --overwrite --output= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --consensus= --seeds= --order= --method= \
     --rounds= --beam= --widen= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
@@ -157,12 +161,30 @@ check_rows() { # OPTION LIST: the rows into `parts`, each once, after the baseli
     parts=("${listed[@]}")
 }
 
+check_consensus() { # its rows, each once, into `together`
+    local row rows_of
+    split_list --consensus "$CONSENSUS"
+    together=(${parts[@]+"${parts[@]}"})
+    for rows_of in ${together[@]+"${together[@]}"}; do
+        IFS=+ read -ra parts <<<"$rows_of"
+        [ "${#parts[@]}" -gt 1 ] || die "--consensus has rows with + between them, not '$rows_of'"
+        for row in "${parts[@]}"; do
+            case " ${tuned[*]} " in
+                *" $row "*) ;;
+                *) die "row ${row:-without a name}, in --consensus, is none of --tuned" ;;
+            esac
+        done
+    done
+    [ ${#together[@]} = 0 ] || [ "$SEEDS" != 0 ] || die "--consensus needs rows that are tuned; with --seeds 0 none is"
+}
+
 [ "$ROWS" != all ] || ROWS=$ROWS_OF_ONE${MORE_ALIGNMENTS:+,$ROWS_OF_SEVERAL}
 : "${TUNED:=average,ours${MORE_ALIGNMENTS:+,union}}"
 check_rows --rows "$ROWS"
 rows=("${parts[@]}")
 check_rows --tuned "$TUNED"
 tuned=("${parts[@]}")
+check_consensus
 find_training
 [ -n "$TESTS" ] || TESTS=$(find_test)
 split_list --tests "$TESTS"
@@ -250,6 +272,29 @@ translate_row() { # ROW WEIGHTS
         translate_sets "$1.$2" "$1" "$2" --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS"
 }
 
+list_row() { # ROW SEED: 50 translations of every line, by the search that translates
+    planned_step "translate-$1-$2.list" "filter-$1" "tune-$1-$2" "$OUT/input.$SOURCE" --makes "$1-$2.list.gz" -- \
+        translate "$1" "$1-$2" --nbest 50 --search guided --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS" \
+        --input "$OUT/input.$SOURCE" --output "$OUT/$1-$2.list.gz"
+}
+
+agree() { # ROW+ROW… SEED: translations of all sets, most like what these rows say
+    local row steps=() lists=() of_sets=("${sets[@]/#/$1.$1-$2.}")
+    IFS=+ read -ra parts <<<"$1"
+    for row in "${parts[@]}"; do
+        list_row "$row" "$2"
+        steps+=("translate-$row-$2.list") lists+=("$OUT/$row-$2.list.gz")
+    done
+    planned_step "translate-$1.$1-$2" "${steps[@]}" --makes "$1.$1-$2.txt" "${of_sets[@]/%/.txt}" -- \
+        agree_on_sets "$1.$1-$2" "${lists[@]}"
+}
+
+agree_on_sets() { # NAME LIST…
+    local name=$1
+    shift
+    decoder consensus "$@" --output "$OUT/$name.txt" && part_sets "$name"
+}
+
 # Score translations of all sets, one or one for each seed, and compare them with the baseline's.
 evaluate_row() { # RESULT ROW WEIGHTS…: RESULT is fixed or tuned; the baseline's weights are named alike
     local result=$1 row=$2 set weights hypotheses against steps
@@ -291,6 +336,14 @@ take_steps() {
         for ((seed = 1; seed <= SEEDS; seed++)); do
             tune_row "$row" "$seed"
             translate_row "$row" "$row-$seed"
+            weights+=("$row-$seed")
+        done
+        evaluate_row tuned "$row" "${weights[@]}"
+    done
+    for row in ${together[@]+"${together[@]}"}; do
+        weights=()
+        for ((seed = 1; seed <= SEEDS; seed++)); do
+            agree "$row" "$seed"
             weights+=("$row-$seed")
         done
         evaluate_row tuned "$row" "${weights[@]}"
@@ -353,6 +406,19 @@ results() { # RESULT ROW
             for row in "${tuned[@]}"; do
                 rules=$(count_rules "$OUT/$row.gz")
                 printf '%s\t%s' "$row" "$rules"
+                results tuned "$row"
+            done
+        } | table
+    fi
+    if [ ${#together[@]} != 0 ]; then
+        echo
+        echo "Of the lists of several, tuned so, the translation most like all of them:"
+        {
+            printf 'grammars\t%s BLEU' "$DEV"
+            printf '\t%s BLEU\tp' "${tests[@]}"
+            echo
+            for row in "${together[@]}"; do
+                printf '%s' "$row"
                 results tuned "$row"
             done
         } | table

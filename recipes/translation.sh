@@ -353,9 +353,13 @@ translate() { # GRAMMAR WEIGHTS OPTION…
 # translate_sets NAME GRAMMAR WEIGHTS OPTION…: all of `sets`, whose texts are `sources` and, one after the other,
 # OUT/input.SOURCE, to OUT/NAME.SET.txt. All at once, as reading a grammar takes as long as many translations.
 translate_sets() {
-    local name=$1 set number=0 first=1 last
+    local name=$1
     shift
-    translate "$@" --input "$OUT/input.$SOURCE" --output "$OUT/$name.txt" || return
+    translate "$@" --input "$OUT/input.$SOURCE" --output "$OUT/$name.txt" && part_sets "$name"
+}
+
+part_sets() { # NAME: the translations of all sets, OUT/NAME.txt, to OUT/NAME.SET.txt
+    local name=$1 set number=0 first=1 last
     for set in "${sets[@]}"; do
         last=$((first + $(count_lines "${sources[$number]}")))
         awk -v first="$first" -v last="$last" 'NR >= first && NR < last' "$OUT/$name.txt" >"$OUT/$name.$set.txt" || return

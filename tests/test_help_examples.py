@@ -203,6 +203,7 @@ LONG = {
     "plug": "writing rules",
     "report": "sections",
     "translate": "translating",
+    "consensus": "choosing",
     "tune": "tuning",
     "train-lm": "estimating orders",
     "query-lm": "scoring lines",

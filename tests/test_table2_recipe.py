@@ -33,6 +33,23 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash
         ),
         (("data/novish-en", "novish", "en", "--more-alignments", ","), "--more-alignments is a list"),
         (("data/novish-en", "novish", "en", "--rows", "ours, last"), "--rows is a list with commas"),
+        (
+            ("data/novish-en", "novish", "en", "--consensus", "hiero+union"),
+            "row union, in --consensus, is none of --tuned",
+        ),
+        (
+            ("data/novish-en", "novish", "en", "--consensus", "ours"),
+            "has rows with + between them, not 'ours'",
+        ),
+        (
+            ("data/novish-en", "novish", "en", "--consensus", "ours++hiero"),
+            "row without a name, in --consensus",
+        ),
+        (("data/novish-en", "novish", "en", "--consensus", ","), "--consensus is a list with commas"),
+        (
+            ("data/novish-en", "novish", "en", "--seeds", "0", "--consensus", "ours+hiero"),
+            "--consensus needs rows that are tuned; with --seeds 0 none is",
+        ),
         (("data/novish-en", "novish", "en", "--method", "mert"), "--method is pro or mira, not 'mert'"),
         (("data/novish-en", "novish", "en", "--seeds", "999"), "--seeds is from 0 to 100"),
         (("data/novish-en", "novish", "en", "--seeds", "few"), "--seeds is a whole number, not 'few'"),
@@ -78,6 +95,48 @@ def test_table2_prints_both_readings(stand_in):
         "hiero.hiero-2",
     ]
     assert "Traceback" not in outcome.stderr
+
+
+def test_table2_has_what_several_rows_say_together(stand_in):
+    data = small_data(stand_in / "data")
+    options = (
+        "--rows",
+        "",
+        "--tuned",
+        "ours,last",
+        "--seeds",
+        "2",
+        "--consensus",
+        "hiero+ours,last+ours+hiero",
+    )
+    outcome = bleu_recipe(stand_in, data, *options, recipe=TABLE2)
+    assert outcome.returncode == 0, outcome.stderr
+    third = outcome.stdout.split("\n\n")[2]
+    assert re.search(r"^hiero\+ours +61\.25 \(0\.25\) +61\.25 \(0\.25\) +0\.000$", third, re.MULTILINE), third
+    assert third.splitlines()[-1].startswith("last+ours+hiero ")
+    noted = calls(stand_in)
+    listed = [line for line in noted if "--nbest 50 --search guided" in line]
+    assert [re.findall(r"/([\w-]+)\.list\.gz", line) for line in listed] == [
+        [name] for name in ("hiero-1", "ours-1", "hiero-2", "ours-2", "last-1", "last-2")
+    ]
+    agreed = [line for line in noted if line.startswith("decoder consensus")]
+    assert [re.findall(r"/([\w-]+)\.list\.gz", line) for line in agreed] == [
+        [f"{row}-{seed}" for row in rows]
+        for rows in (("hiero", "ours"), ("last", "ours", "hiero"))
+        for seed in (1, 2)
+    ]
+    scored = next(
+        line for line in noted if "evaluate" in line and "/hiero+ours.hiero+ours-1.test.txt" in line
+    )
+    assert re.findall(r"/(\S+)\.test\.txt", scored) == [
+        "hiero+ours.hiero+ours-1",
+        "hiero+ours.hiero+ours-2",
+        "hiero.hiero-1",
+        "hiero.hiero-2",
+    ]
+    again = bleu_recipe(stand_in, data, *options, recipe=TABLE2)
+    assert again.stdout == outcome.stdout
+    assert calls(stand_in) == []
 
 
 def test_table2_grammars_come_from_the_runs_they_are_named_for(stand_in):

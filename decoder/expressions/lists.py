@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from decoder.expressions.names import with_kinds
 from decoder.expressions.ranker import WORD_FEATURES, Candidate, Ranker
 from decoder.expressions.word_model import WordModel
 from decoder.expressions.word_rates import require_rates
-from decoder.translation.nbest import BAR
+from decoder.translation.nbest import BAR, parsed_line
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
@@ -32,7 +31,6 @@ __all__ = [
 ]
 
 _FORMAT = "scfg-ranker 1"
-_NUMBER = re.compile("[0-9]{1,18}")
 _THESE = "Give the list of these sentences, and no other"
 _FEW_WORDS = 20  # Say nothing of a ranker.
 
@@ -63,20 +61,19 @@ def _read(path: PathLike, number: int | None) -> dict[int, list[Candidate]]:
     found: dict[int, list[Candidate]] = {}
     once: dict[str, str] = {}  # Symbols and names of features, which all lines repeat.
     for line, text in enumerate(read_lines(path), start=1):
-        fields = text.split(" ||| ")
-        if len(fields) != 4 or not _NUMBER.fullmatch(fields[0]):
+        parsed = parsed_line(text)
+        if parsed is None or len(parsed.fields) != 2:
             hint = "Write it with scfg-decoder translate --expressions … --nbest K"
             raise InputError(path, line, f"not a line of a list: {text[:60]}", hint)
-        at = int(fields[0])
+        at = parsed.number
         if number is not None and at >= number:
             raise InputError(
                 path, line, f"sentence {at}, but there are {number}, the first of them 0", _THESE
             )
-        spelled = ("|||" if word == BAR else word for word in split_words(fields[1]))
-        words = [once.setdefault(word, word) for word in spelled]
+        words = [once.setdefault(word, word) for word in parsed.words]
         candidates = found.setdefault(at, [])
         if words:
-            candidates.append(Candidate(words, _features(fields[2], once, path, line)))
+            candidates.append(Candidate(words, _features(parsed.fields[0], once, path, line)))
     return found
 
 

@@ -24,10 +24,10 @@ from scfg_sampler.errors import SettingsError
 __all__ = ["check_scale", "expected_bleu", "posteriors"]
 
 
-def check_scale(scale: float) -> float:
-    """The scale itself; a SettingsError unless it is positive and finite."""
+def check_scale(scale: float, option: str = "--mbr-scale") -> float:
+    """The scale itself; a SettingsError, which names the option, unless it is positive and finite."""
     if not (scale > 0 and math.isfinite(scale)):
-        raise SettingsError(f"--mbr-scale is {scale}; it is a number above 0")
+        raise SettingsError(f"{option} is {scale}; it is a number above 0")
     return scale
 
 

@@ -1,0 +1,141 @@
+"""`scfg-decoder consensus`: of what several systems say, the translation that is most like all of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from decoder.translation.nbest import Listed
+
+__all__ = ["add_parser", "run"]
+
+_END = 1 << 16  # Bytes that have the last line of a file.
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "consensus",
+        help="the translation most like what several systems say",
+        description=(
+            "Reads lists of the same sentences, of systems that learnt, were tuned or search otherwise, and\n"
+            "prints, a line each, the translation of all lists that is most like what the systems say\n"
+            "(minimum Bayes risk, Kumar and Byrne 2004). Each system has one vote, which it divides among\n"
+            "the translations of its list by exp(A · score); the one with the highest BLEU+1 to be expected\n"
+            "by these votes is chosen. A list that is given twice has two votes. Lists may be those of\n"
+            "Moses, cdec, Joshua and Travatar, too. A line stays empty where no list has a translation."
+        ),
+        epilog="examples:\n"
+        "  scfg-decoder consensus ours.list hiero.list > test.out\n"
+        "  scfg-decoder consensus run1.list run2.list run3.list --scale 1 --size 20 --output test.out",
+    )
+    parser.add_argument(
+        "lists", nargs="+", metavar="LIST", help="lists of translate --nbest K, or of other decoders"
+    )
+    parser.add_argument(
+        "--scale",
+        type=float,
+        metavar="A",
+        help="a large A gives a system's vote to its best translation, a small one as much to each of its "
+        "list (default: 0.3)",
+    )
+    parser.add_argument(
+        "--size", type=int, metavar="K", help="read the first K translations of each list (default: all)"
+    )
+    parser.add_argument("--output", default="-", metavar="FILE", help="where the translations go")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, choose, and write."""
+    from decoder.search.mbr import check_scale
+    from decoder.translation.consensus import SCALE, consensus, sentences_of
+    from decoder.translation.nbest import read_nbest
+    from scfg_sampler.core.console import progress, say
+    from scfg_sampler.core.files import atomic_output
+    from scfg_sampler.core.wording import counted
+    from scfg_sampler.errors import SettingsError
+
+    scale = SCALE if options.scale is None else check_scale(options.scale, "--scale")
+    if options.size is not None and options.size < 1:
+        raise SettingsError(f"--size is {options.size}; it is 1 or more")
+    systems = [_Counted(path, read_nbest(path)) for path in options.lists]
+    agreed = [False] * len(systems)
+    sentences = translations = 0
+    in_all = _num_sentences(options.lists[0])
+    with atomic_output(options.output) as out, progress("choosing", in_all) as advance:
+        for lists in sentences_of(systems, options.size):
+            out.write(" ".join(consensus(lists, scale)) + "\n")
+            _note_agreement(lists, agreed)
+            sentences += 1
+            translations += sum(map(len, lists))
+            advance(1, "")
+        _check_ends(systems)
+    _warn_of_strangers(options.lists, agreed)
+    of_lists = f"{counted(translations, 'translation', spec=',')} of {counted(len(systems), 'list')}"
+    say(f"{counted(sentences, 'sentence', spec=',')}, chosen among {of_lists}")
+
+
+def _num_sentences(path: str) -> int | None:
+    """Of how many sentences a file has lists, by its last line; None where it is packed, or no file."""
+    from decoder.translation.nbest import parsed_line
+
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as stream:
+        stream.seek(max(0, os.path.getsize(path) - _END))
+        lines = stream.read().decode(errors="replace").splitlines()
+    last = parsed_line(lines[-1]) if lines else None
+    return None if last is None else last.number + 1
+
+
+class _Counted:
+    """The lists of a system, and, as they pass by, of how many sentences: the last one's number and 1."""
+
+    def __init__(self, path: str, lists: Iterable[tuple[int, list[Listed]]]):
+        self.path, self.sentences = path, 0
+        self._lists = lists
+
+    def __iter__(self) -> Iterator[tuple[int, list[Listed]]]:
+        for number, listed in self._lists:
+            self.sentences = number + 1
+            yield number, listed
+
+
+def _check_ends(systems: list[_Counted]) -> None:
+    """An InputError if the last sentences are missing in a list: it is one of another text, or is cut off."""
+    from scfg_sampler.core.wording import counted
+    from scfg_sampler.errors import InputError
+
+    longest = max(systems, key=lambda each: each.sentences)
+    for each in systems:
+        if each.sentences < longest.sentences:
+            found = (
+                f"lists of {counted(each.sentences, 'sentence')}, but {longest.path} has {longest.sentences}"
+            )
+            raise InputError(each.path, None, found, "Give lists of the same sentences")
+
+
+def _note_agreement(lists: list[list[Listed]], agreed: list[bool]) -> None:
+    """Note which systems have some translation in common with another one."""
+    if all(agreed):
+        return
+    for at, listed in enumerate(lists):
+        own = {one.words for one in listed}
+        for other, theirs in enumerate(lists[:at]):
+            if not (agreed[at] and agreed[other]) and any(one.words in own for one in theirs):
+                agreed[at] = agreed[other] = True
+
+
+def _warn_of_strangers(paths: list[str], agreed: list[bool]) -> None:
+    """Warn of systems that never say what another one says, which are likely of other sentences."""
+    from scfg_sampler.core.console import warn
+
+    if len(paths) > 1:
+        for path, agrees in zip(paths, agreed, strict=True):
+            if not agrees:
+                warn(f"{path} and the others have no translation in common: are they of the same sentences?")
