@@ -107,8 +107,9 @@ def _translation(folder: Path) -> None:
         (folder / f"{name}.json").write_text(
             json.dumps({"bleu": {"name": "BLEU", "score": 20.0, "signature": "s"}})
         )
-    for number, name in enumerate(("ours.list", "hiero.list", "run1.list", "run2.list", "run3.list")):
-        (folder / name).write_text(f"0 ||| the man ||| F=1 ||| -1\n0 ||| man {number} ||| F=1 ||| -2\n")
+    for number, name in enumerate(("ours", "hiero", "run1", "run2", "run3", "raw1", "raw2")):
+        lines = f"0 ||| the man ||| F=1 ||| -1\n0 ||| man {number} ||| F=1 ||| -2\n"
+        (folder / f"{name}.list").write_text(lines)
     (folder / "joshua.config").write_text("tm_glue_0 1.0\nlm_0 0.5\nPhraseModel_LogForward 0.25\n")
 
 

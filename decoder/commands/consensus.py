@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from decoder.scoring import TOKENIZERS
+
 if TYPE_CHECKING:
     from decoder.translation.nbest import Listed
 
@@ -30,7 +32,8 @@ def add_parser(subparsers) -> None:
         ),
         epilog="examples:\n"
         "  scfg-decoder consensus ours.list hiero.list > test.out\n"
-        "  scfg-decoder consensus run1.list run2.list run3.list --scale 1 --size 20 --output test.out",
+        "  scfg-decoder consensus run1.list run2.list run3.list --scale 1 --size 20 --output test.out\n"
+        "  scfg-decoder consensus raw1.list raw2.list --tokenize 13a --output test.out",
     )
     parser.add_argument(
         "lists", nargs="+", metavar="LIST", help="lists of translate --nbest K, or of other decoders"
@@ -45,6 +48,13 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--size", type=int, metavar="K", help="read the first K translations of each list (default: all)"
     )
+    parser.add_argument(
+        "--tokenize",
+        default="none",
+        choices=TOKENIZERS,
+        help="how translations that are raw text are parted into words to be compared, as sacrebleu does: "
+        f"{', '.join(TOKENIZERS)} (default: none, words stand between blanks)",
+    )
     parser.add_argument("--output", default="-", metavar="FILE", help="where the translations go")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
     parser.set_defaults(run=run)
@@ -52,6 +62,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, choose, and write."""
+    from decoder.scoring.evaluate import tokenizer
     from decoder.search.mbr import check_scale
     from decoder.translation.consensus import SCALE, consensus, sentences_of
     from decoder.translation.nbest import read_nbest
@@ -63,13 +74,14 @@ def run(options: argparse.Namespace) -> None:
     scale = SCALE if options.scale is None else check_scale(options.scale, "--scale")
     if options.size is not None and options.size < 1:
         raise SettingsError(f"--size is {options.size}; it is 1 or more")
+    parted = None if options.tokenize == "none" else tokenizer(options.tokenize)
     systems = [_Counted(path, read_nbest(path)) for path in options.lists]
     agreed = [False] * len(systems)
     sentences = translations = 0
     in_all = _num_sentences(options.lists[0])
     with atomic_output(options.output) as out, progress("choosing", in_all) as advance:
         for lists in sentences_of(systems, options.size):
-            out.write(" ".join(consensus(lists, scale)) + "\n")
+            out.write(" ".join(consensus(lists, scale, parted)) + "\n")
             _note_agreement(lists, agreed)
             sentences += 1
             translations += sum(map(len, lists))

@@ -7,6 +7,7 @@ import math
 import statistics
 from typing import Any
 
+from decoder.scoring import TOKENIZERS
 from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
@@ -50,7 +51,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--tokenize",
         default="none",
-        choices=("none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"),
+        choices=TOKENIZERS,
         help="how BLEU tokenises; none is for tokenised text, 13a the standard for raw text",
     )
     parser.add_argument(

@@ -16,11 +16,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from decoder.scoring import TOKENIZERS
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.wording import counted
@@ -36,13 +37,13 @@ __all__ = [
     "evaluate",
     "read_references",
     "read_same_length",
+    "tokenizer",
 ]
 
 METRICS = ("bleu", "chrf", "ter")
 ALL_METRICS = (*METRICS, "exact")
 _ROUNDED = 1e-9  # What adding and dividing may change of a mean score, in percent.
 _MOST_DRAWN = 250_000_000  # Numbers of sentences that a bootstrap holds: two gigabytes.
-TOKENIZERS = ("none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab")
 
 
 class Comparison(NamedTuple):
@@ -244,6 +245,11 @@ def _check_bootstrap(samples: int, sentences: int, seed: int) -> None:
         raise SettingsError(f"--samples is {samples}; of {found} at most {most} are held in memory")
     if not 0 <= seed < 2**32:
         raise SettingsError(f"--seed is {seed}; it must be from 0 to {2**32 - 1}")
+
+
+def tokenizer(name: str) -> Callable[[str], str]:
+    """What parts words by blanks, one of `TOKENIZERS`; a SettingsError if MeCab is needed and missing."""
+    return _metrics(["bleu"], name)["bleu"].tokenizer
 
 
 def _metrics(names: Sequence[str], tokenize: str) -> dict[str, Any]:

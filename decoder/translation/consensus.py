@@ -12,7 +12,7 @@ never compared with each other, so these may have other features, other weights,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -26,7 +26,9 @@ SCALE = 0.3
 """What scores are multiplied by, unless told otherwise; by the development sets of four language pairs."""
 
 
-def consensus(lists: Iterable[Sequence[Listed]], scale: float = SCALE) -> tuple[str, ...]:
+def consensus(
+    lists: Iterable[Sequence[Listed]], scale: float = SCALE, tokenizer: Callable[[str], str] | None = None
+) -> tuple[str, ...]:
     """The words of the translation with the highest expected BLEU+1 among those of all lists.
 
     Parameters
@@ -35,11 +37,13 @@ def consensus(lists: Iterable[Sequence[Listed]], scale: float = SCALE) -> tuple[
     scale : float > 0
         A large one gives a system's vote to its best translation, a small one as much to each of its list.
 
+    tokenizer : function of a text that puts blanks between its words, optional
+        By which translations that are raw text are compared; by default blanks alone part words.
+
     Returns
     -------
     tuple of str
-        Of equally good ones the one with the most votes, then the one that is listed first; no words, if no
-        system has any translation.
+        Of equally good ones the one that is listed first; no words, if no system has any translation.
     """
     votes: dict[tuple[str, ...], float] = {}
     for listed in filter(None, lists):
@@ -48,11 +52,12 @@ def consensus(lists: Iterable[Sequence[Listed]], scale: float = SCALE) -> tuple[
             votes[one.words] = votes.get(one.words, 0.0) + share
     if not votes:
         return ()
-    candidates = sorted(votes, key=votes.__getitem__, reverse=True)
+    candidates = list(votes)
     numbers: dict[str, int] = {}
-    words = [numbers.setdefault(word, len(numbers)) for each in candidates for word in each]
-    start = np.cumsum([0, *map(len, candidates)]).astype(np.int64)
-    probs = np.array([votes[each] for each in candidates])
+    compared = candidates if tokenizer is None else [tokenizer(" ".join(each)).split() for each in candidates]
+    words = [numbers.setdefault(word, len(numbers)) for each in compared for word in each]
+    start = np.cumsum([0, *map(len, compared)]).astype(np.int64)
+    probs = np.array(list(votes.values()))
     expected = expected_bleu(start, np.array(words, np.int32), probs / probs.sum())
     return candidates[int(expected.argmax())]
 

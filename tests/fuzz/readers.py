@@ -372,6 +372,11 @@ _READ = {
         b"\tM\tC\r\n\r\nC\tx\r\n",
     ),
     "bias": (_named(f"{_OT_ROOM}.bias", "read_bias", ("Max", "*Coda")), b"Max\t0\t1\n*Coda\t1.5\t1e1\n"),
+    "nbest": (
+        _named("decoder.translation.nbest", "read_nbest"),
+        b"0 ||| a b ||| F=1 ||| -1.5\n0 ||| &#124;&#124;&#124; |||  ||| 0\n2 ||| c ||| L= 1 ||| 2e-3 ||| 0\n",
+        b'0 ||| a b ||| -1.5 ||| "x"=1\n',
+    ),
     "markup": (_marked, b'a <zone translation="b c">x y</zone> d\n', b"a &lt; b\n"),
     **{
         f"{name}-weights": (_named("decoder.translation.imported_weights", "import_weights", name), *seeds)

@@ -64,6 +64,20 @@ def test_who_has_nothing_leaves_it_to_the_others():
     assert consensus([listed(("", -1.0), ("a", -9.0))]) == ()
 
 
+RAW = [f"0 ||| {text} ||| F=1 ||| 0\n" for text in ("己庚", "甲乙丙丁", "甲乙丙戊")]
+
+
+def test_raw_text_is_compared_by_its_words(files, capsys):
+    """Each text is one word between blanks, and has nothing in common with another one; two begin alike."""
+    assert consensus([listed((line.split(" ||| ")[1], 0.0)) for line in RAW]) == ("己庚",)
+    for name, line in zip(("one", "two", "three"), RAW, strict=True):
+        (files / name).write_text(line)
+    assert run(files, "@/one", "@/two", "@/three", "--tokenize", "char", "--quiet") == 0
+    assert capsys.readouterr().out == "甲乙丙丁\n"
+    assert run(files, "@/one", "@/two", "@/three") == 0
+    assert capsys.readouterr().out == "己庚\n"
+
+
 def test_lists_go_along_by_their_numbers():
     one, two = listed(("a", -1.0), ("b", -2.0)), listed(("c", -1.0))
     systems = [[(0, one), (3, two)], [(1, two), (3, one)]]
@@ -136,6 +150,13 @@ def test_what_cannot_be_done_is_refused_and_nothing_is_written(files, arguments,
     assert run(files, *arguments, "--output", "@/out") == 2
     assert message.replace("@/", f"{files}/") in capsys.readouterr().err
     assert not (files / "out").exists()
+
+
+def test_sentences_that_a_system_has_nothing_for_are_no_mistake(files, capsys):
+    (files / "gap").write_text("0 ||| a b c e ||| F=1 ||| -1\n2 ||| v ||| F=1 ||| 0\n")
+    (files / "three").write_text(f"{ONE}2 ||| v ||| F=1 ||| 0\n")
+    assert run(files, "@/gap", "@/three") == 0
+    assert capsys.readouterr().out == "a b c e\nw\nv\n"
 
 
 def test_lists_of_other_sentences_are_remarked_on(files, capsys):

@@ -9,6 +9,7 @@ OURS = "0 ||| a b ||| Glue=1 LanguageModel=-2 ||| -1.5\n0 ||| a &#124;&#124;&#12
 MOSES = "0 ||| a b  ||| LM0= -2.5 WordPenalty0= -2 ||| -1.5 ||| 0-0 1-1 \n"
 CDEC = "0 ||| a b ||| Glue=1 LanguageModel=-2 ||| -1.5\n"
 JOSHUA = "0 ||| a b ||| tm_pt_0=1.000 lm_0=-2.5 ||| -1.500\n"
+UNNAMED = "0 ||| a b ||| -2.5 ||| -1.5\n"  # One feature, as Moses wrote them once.
 TRAVATAR = '0 ||| a b ||| -1.5 ||| lm=-2.5 "x"=1\n'
 
 
