@@ -47,7 +47,8 @@ class PhraseAligner:
     source, target : Text
         Both sides; words that are to count as one have one number.
     longest : int
-        Sentence pairs with more words on a side, or none on one, are left out, without links.
+        Sentence pairs with more words on a side, or none on one, are left out, without links; at most 255, as
+        charts that are kept number words by bytes.
     seed : int
     """
 

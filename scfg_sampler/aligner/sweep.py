@@ -25,11 +25,12 @@ from scfg_sampler.core.jit import compiled, kernel
 
 __all__ = ["Corpus", "Scratch", "Visits", "new_scratch", "new_visits", "sweep"]
 
-_FIRST_WIDTH, _FIRST_SCALE = 20.0, 300.0
+_FIRST_WIDTH = 20.0
+_FIRST_SCALE = 3e3  # More than sentence pairs need: too much is noticed, too little is a probability of 0.
 _WIDER = 1.25
 _WIDEST = 500.0  # All cells; a probability of 0 is then but too small a number.
 _MANY = 1_000  # Cells of a chart that it pays to narrow.
-_FAR, _FARTHEST = 1e100, 1e250  # The probability of a sentence pair is not to be as far from 1.
+_FAR, _FARTHEST = 1e150, 1e250  # The probability of a sentence pair is not to be as far from 1.
 
 
 class Corpus(NamedTuple):
@@ -46,15 +47,13 @@ class Visits(NamedTuple):
     table: np.ndarray
     """int32 (S,): where it sits, −1 before the first visit."""
     room: np.ndarray
-    """float64 (S, 2): how wide its chart is, in nats, and how its words are scaled (`chart`), 0 at first."""
+    """float64 (S, 2): how wide its chart is, in nats, and how its words are scaled (`chart`)."""
     kept: np.ndarray
     """uint8 (…, 4): cells of the narrow charts of long sentence pairs."""
     span: np.ndarray
     """int64 (S, 2): which of `kept` are each one's; none where its chart is not narrowed."""
     size: np.ndarray
     """int64 (1,): how many of `kept` there are."""
-    scale: np.ndarray
-    """float64 (1,): of the last visit."""
 
 
 class Scratch(NamedTuple):
@@ -69,11 +68,10 @@ def new_visits(num_pairs: int) -> Visits:
     """Sentence pairs that have not been visited."""
     return Visits(
         np.full(num_pairs, -1, np.int32),
-        np.tile([_FIRST_WIDTH, 0.0], (num_pairs, 1)),
+        np.tile([_FIRST_WIDTH, _FIRST_SCALE], (num_pairs, 1)),
         np.zeros((1 << 10, 4), np.uint8),
         np.zeros((num_pairs, 2), np.int64),
         np.zeros(1, np.int64),
-        np.full(1, _FIRST_SCALE),
     )
 
 
@@ -152,7 +150,7 @@ def _fill(chart, pair, phrases, visits, kept, sentence):
     is_narrow = end > begin
     num_cells = recall(chart, kept, begin, end) if is_narrow else likely_cells(pair, chart, room[0])
     while True:
-        scale = room[1] if room[1] > 0.0 else visits.scale[0]
+        scale = room[1]
         prob = fill(chart, num_cells, pair, phrases, scale)
         if prob == 0.0 and (is_narrow or room[0] < _WIDEST):
             room[0] *= 1.0 if is_narrow else _WIDER
@@ -161,6 +159,5 @@ def _fill(chart, pair, phrases, visits, kept, sentence):
             continue
         known = min(max(prob, 1.0 / _FARTHEST), _FARTHEST) if prob >= 0.0 else _FARTHEST
         room[1] = scale * elementary.power(known, -1.0 / num_words)  # It will be near 1 next time.
-        visits.scale[0] = room[1]
         if 1.0 / _FAR < prob < _FAR:
             return num_cells, scale

@@ -158,3 +158,48 @@ def test_every_cell_has_a_place_of_its_own():
         for (i, j), (k, l) in itertools.product(spans(range(n + 1), 2), spans(range(m + 1), 2))
     ]
     assert sorted(places) == list(range(15 * 10))
+
+
+def is_derivable(cells, n, m):
+    """Whether cells, small ones first, make up a whole: of parts, and of up to seven words a side at once."""
+    derivable = set()
+    for i, j, k, l in cells:
+        divided = (
+            {(i, a, k, b), (a, j, b, l)} <= derivable or {(i, a, b, l), (a, j, k, b)} <= derivable
+            for a in range(i, j + 1)
+            for b in range(k, l + 1)
+        )
+        if (j - i <= 7 and l - k <= 7) or any(divided):
+            derivable.add((i, j, k, l))
+    return (0, n, 0, m) in derivable
+
+
+@kernel
+def cells_within(corpus, chart, sentence, width):
+    pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, sentence)
+    return chart.cells[: likely_cells(pair, chart, width)].copy()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_chart_is_as_wide_as_a_derivation_needs_and_no_wider(seed):
+    """Long sentence pairs of words that have nothing to do with each other, after short ones that come again.
+
+    A probability that is too small to be a number would be taken for none at all, and the chart be widened.
+    """
+    rng = np.random.default_rng(seed)
+    long = [
+        [" ".join(f"{name}{word}" for word in rng.integers(60, size=20)) for _ in range(4)] for name in "fe"
+    ]
+    sides = (["a b"] * 60 + long[0], ["x y"] * 60 + long[1])
+    corpus = corpus_of(*sides)
+    phrases, scratch, visits = new_phrases(2_000, 0.4, 1.5), new_scratch(20, 20, 2_000), new_visits(64)
+    sweep(np.random.default_rng(seed), np.arange(64), corpus, phrases, scratch, visits, False)
+    for sentence in range(60, 64):
+        widths = (20.0 * 1.25**step for step in itertools.count())
+        needed = next(
+            width
+            for width in widths
+            if is_derivable(cells_within(corpus, scratch.chart, sentence, width).tolist(), 20, 20)
+        )
+        assert visits.room[sentence, 0] == pytest.approx(needed)
+    assert (visits.room[60:, 0] > 20.0).any()
