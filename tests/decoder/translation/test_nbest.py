@@ -9,7 +9,8 @@ OURS = "0 ||| a b ||| Glue=1 LanguageModel=-2 ||| -1.5\n0 ||| a &#124;&#124;&#12
 MOSES = "0 ||| a b  ||| LM0= -2.5 WordPenalty0= -2 ||| -1.5 ||| 0-0 1-1 \n"
 CDEC = "0 ||| a b ||| Glue=1 LanguageModel=-2 ||| -1.5\n"
 JOSHUA = "0 ||| a b ||| tm_pt_0=1.000 lm_0=-2.5 ||| -1.500\n"
-UNNAMED = "0 ||| a b ||| -2.5 ||| -1.5\n"  # One feature, as Moses wrote them once.
+NAMELESS = "0 ||| a b ||| -2.5 ||| -1.5\n"  # One feature, as Moses wrote them once.
+EMPTY = "0 ||| a b |||  ||| -1.5\n"
 TRAVATAR = '0 ||| a b ||| -1.5 ||| lm=-2.5 "x"=1\n'
 
 
@@ -18,9 +19,7 @@ def lists_of(folder, text):
     return list(read_nbest(folder / "list"))
 
 
-@pytest.mark.parametrize(
-    "text", [MOSES, CDEC, JOSHUA, TRAVATAR, MOSES.replace("LM0= -2.5 WordPenalty0= -2", "")]
-)
+@pytest.mark.parametrize("text", [MOSES, NAMELESS, EMPTY, CDEC, JOSHUA, TRAVATAR])
 def test_lists_of_other_decoders_have_their_scores(tmp_path, text):
     assert lists_of(tmp_path, text) == [(0, [Listed(("a", "b"), -1.5)])]
 
