@@ -18,6 +18,7 @@ from scfg_sampler.exports import exports
 if TYPE_CHECKING:
     from decoder.expressions.parser import Parse, Parser
     from decoder.expressions.parser_files import load_parser
+    from decoder.notebook.agreement import consensus
     from decoder.notebook.language_models import NgramModel, load_lm, train_lm
     from decoder.notebook.scores import Scores, evaluate
     from decoder.notebook.systems import bundle, make_system
@@ -35,6 +36,7 @@ _HOME = {
     "TranslationTree": "system.shown",
     "Tuning": "notebook.tuning",
     "bundle": "notebook.systems",
+    "consensus": "notebook.agreement",
     "evaluate": "notebook.scores",
     "load_lm": "notebook.language_models",
     "load_parser": "expressions.parser_files",
@@ -54,6 +56,7 @@ __all__ = [
     "TranslationTree",
     "Tuning",
     "bundle",
+    "consensus",
     "evaluate",
     "load_lm",
     "load_parser",
