@@ -81,8 +81,9 @@ def read_nbest(path: PathLike) -> Iterator[tuple[int, list[Listed]]]:
     for line, text in enumerate(read_lines(path), start=1):
         parsed = parsed_line(text)
         if parsed is None:
-            hint = "Write it with scfg-decoder translate --nbest K"
-            raise InputError(path, line, f"not a line of a list: {text[:60]}", hint)
+            shown = text[:60].strip() or "it is empty"
+            hint = "Lines are 'NUMBER ||| words ||| features ||| score', as translate --nbest K writes them"
+            raise InputError(path, line, f"not a line of a list: {shown}", hint)
         if parsed.number < last:
             hint = "Sort the lists by their sentences' numbers"
             raise InputError(path, line, f"sentence {parsed.number} after sentence {last}", hint)
@@ -100,7 +101,8 @@ def read_nbest(path: PathLike) -> Iterator[tuple[int, list[Listed]]]:
 
 
 def _score(fields: Sequence[str], path: PathLike, line: int) -> float:
-    """The number in the fourth field of a line, or in the third."""
+    """The number in the fourth field of a line, or, if there is none, in the third."""
+    refused = fields[1]
     for field in (fields[1], fields[0]):
         try:
             score = real_number(field.strip())
@@ -108,5 +110,7 @@ def _score(fields: Sequence[str], path: PathLike, line: int) -> float:
             continue
         if math.isfinite(score):
             return score
-    found = f"no score: '{fields[1][:60]}' is not a number"
+        refused = field
+        break  # What stands before an infinite score is a feature.
+    found = f"no score: '{refused[:60].strip()}' is not a number"
     raise InputError(path, line, found, "Make the list again")

@@ -1,5 +1,7 @@
 """Lists of translations, ours and those of other decoders, as they are read."""
 
+import re
+
 import pytest
 
 from decoder.translation.nbest import Listed, parsed_line, read_nbest
@@ -52,14 +54,18 @@ def test_what_is_read_is_what_was_asked_for(tmp_path):
         ("x ||| a ||| F=1 ||| -1\n", "list:1: not a line of a list"),
         ("0 ||| a ||| -1\n", "list:1: not a line of a list"),
         ("0 ||| a ||| F=1 ||| F=1\n", "list:1: no score: 'F=1' is not a number"),
+        ("\n0 ||| a ||| F=1 ||| -1\n", "list:1: not a line of a list: it is empty. Lines are 'NUMBER |||"),
+        ("0 ||| a ||| F=1 ||| -1\n\r\n", "list:2: not a line of a list: it is empty"),
         ("0 ||| a ||| F=1 ||| nan\n", "list:1: no score: 'nan' is not a number"),
+        ("0 ||| a ||| -2.5 ||| -inf\r\n", "list:1: no score: '-inf' is not a number"),
+        ("0 ||| a ||| -inf ||| lm=-inf\n", "list:1: no score: '-inf' is not a number"),
         ("1 ||| a ||| F=1 ||| -1\n0 ||| a ||| F=1 ||| -1\n", "list:2: sentence 0 after sentence 1"),
         ("10000 ||| a ||| F=1 ||| -1\n", "list:1: sentence 10000 after none"),
         ("3 ||| a ||| F=1 ||| -1\n10004 ||| a ||| F=1 ||| -1\n", "list:2: sentence 10004 after sentence 3"),
     ],
 )
 def test_what_is_no_list_is_refused_with_the_line(tmp_path, lines, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=re.escape(message)):
         lists_of(tmp_path, lines)
 
 
