@@ -33,7 +33,8 @@ def consensus(
 
     Parameters
     ----------
-    lists : a system's translations of one sentence, each; of a system that has none the others decide
+    lists : a system's translations of one sentence, each; where a system has none, or one without words, as
+        some write when they find none, the others decide
     scale : float > 0
         A large one gives a system's vote to its best translation, a small one as much to each of its list.
 
@@ -46,7 +47,9 @@ def consensus(
         Of equally good ones the one that is listed first; no words, if no system has any translation.
     """
     votes: dict[tuple[str, ...], float] = {}
-    for listed in filter(None, lists):
+    for listed in lists:
+        if not any(one.words for one in listed):
+            continue
         shares = posteriors(np.array([one.score for one in listed]), scale)
         for one, share in zip(listed, shares.tolist(), strict=True):
             votes[one.words] = votes.get(one.words, 0.0) + share

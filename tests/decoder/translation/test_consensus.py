@@ -64,6 +64,13 @@ def test_who_has_nothing_leaves_it_to_the_others():
     assert consensus([listed(("", -1.0), ("a", -9.0))]) == ()
 
 
+def test_a_system_that_has_but_a_translation_without_words_has_nothing():
+    """So Joshua writes that it found none, and `join-lists`. It is like nothing but itself, and would win."""
+    nothing = listed(("", 0.0))
+    assert consensus([nothing, nothing, listed(("a b", -1.0), ("a c", -1.0))]) == ("a", "b")
+    assert consensus([nothing, nothing]) == ()
+
+
 RAW = [f"0 ||| {text} ||| F=1 ||| 0\n" for text in ("己庚", "甲乙丙丁", "甲乙丙戊")]
 
 
