@@ -58,8 +58,13 @@ def nbest_lines(
 
 
 def parsed_line(text: str) -> ListedLine | None:
-    """A line of a list; None if it does not begin with a number, or has fewer than four fields."""
-    number, *fields = text.split(" ||| ")
+    """A line of a list; None if it does not begin with a number, or has fewer than four fields.
+
+    An empty field may have one blank around it instead of two, and none at the end of the line.
+    """
+    for _ in range(2):  # Those that overlap are found the second time.
+        text = text.replace("||| |||", "|||  |||")
+    number, *fields = (f"{text} " if text.endswith(" |||") else text).split(" ||| ")
     if len(fields) < 3 or not _NUMBER.fullmatch(number):
         return None
     words = ["|||" if word == BAR else word for word in split_words(fields[0])]

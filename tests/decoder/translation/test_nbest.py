@@ -77,5 +77,9 @@ def test_gaps_that_a_system_may_have_are_none_to_complain_of(tmp_path):
 def test_a_line_has_a_number_words_and_two_fields_or_more():
     assert parsed_line("12 |||  |||  ||| 0") == (12, [], ["", "0"])
     assert parsed_line("12 ||| a  b ||| F=1 ||| 0 ||| 0-0") == (12, ["a", "b"], ["F=1", "0", "0-0"])
+    assert parsed_line("12 ||| ||| ||| 0") == (12, [], ["", "0"])  # As after tr -s " ".
+    assert parsed_line("12 ||| ||| ||| ||| ") == (12, [], ["", "", ""])
+    assert parsed_line("12 ||| a ||| -1 |||") == (12, ["a"], ["-1", ""])
+    assert parsed_line("12 ||| |||| |||b ||| F=1 ||| 0") == (12, ["||||", "|||b"], ["F=1", "0"])
     assert parsed_line("-1 ||| a ||| F=1 ||| 0") is None
     assert parsed_line("1 ||| a ||| F=1") is None
