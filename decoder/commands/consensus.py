@@ -87,7 +87,8 @@ def run(options: argparse.Namespace) -> None:
             translations += sum(map(len, lists))
             advance(1, "")
         _check_ends(systems)
-    _warn_of_strangers(options.lists, agreed)
+    if translations:
+        _warn_of_strangers(options.lists, agreed)
     of_lists = f"{counted(translations, 'translation', spec=',')} of {counted(len(systems), 'list')}"
     say(f"{counted(sentences, 'sentence', spec=',')}, chosen among {of_lists}")
 
@@ -129,7 +130,9 @@ def _check_ends(systems: list[_Counted]) -> None:
             found = (
                 f"lists of {counted(each.sentences, 'sentence')}, but {longest.path} has {longest.sentences}"
             )
-            raise InputError(each.path, None, found, "Give lists of the same sentences")
+            nothing = f"{longest.sentences - 1} ||| ||| ||| 0"
+            hint = f"Give lists of the same sentences; if it has none of the last, end it with '{nothing}'"
+            raise InputError(each.path, None, found, hint)
 
 
 def _note_agreement(lists: list[list[Listed]], agreed: list[bool]) -> None:

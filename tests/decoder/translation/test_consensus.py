@@ -140,7 +140,8 @@ def test_lists_may_come_through_a_pipe(files, capsys, monkeypatch):
         (("@/one", "--size", "0"), "--size is 0; it is 1 or more"),
         (
             ("@/one", "@/short"),
-            "short: lists of 1 sentence, but @/one has 2. Give lists of the same sentences",
+            "short: lists of 1 sentence, but @/one has 2. Give lists of the same sentences; if it has none "
+            "of the last, end it with '1 ||| ||| ||| 0'",
         ),
         (
             ("@/short", "@/one"),
@@ -164,6 +165,9 @@ def test_sentences_that_a_system_has_nothing_for_are_no_mistake(files, capsys):
     (files / "three").write_text(f"{ONE}2 ||| v ||| F=1 ||| 0\n")
     assert run(files, "@/gap", "@/three") == 0
     assert capsys.readouterr().out == "a b c e\nw\nv\n"
+    (files / "ended").write_text(f"{ONE}2 ||| ||| ||| 0\n")  # As the hint for what is too short says.
+    assert run(files, "@/ended", "@/three") == 0
+    assert capsys.readouterr().out == "a b c d\nw\nv\n"
 
 
 def test_lists_of_other_sentences_are_remarked_on(files, capsys):
@@ -174,5 +178,7 @@ def test_lists_of_other_sentences_are_remarked_on(files, capsys):
         f"{files}/other and the others have no translation in common: are they of the same sentences?" in told
     )
     assert told.count("in common") == 1
-    assert run(files, "@/one", "--quiet") == 0
-    assert capsys.readouterr().err == ""
+    (files / "none").write_text("")
+    for arguments in (("@/one",), ("@/none", "@/none")):
+        assert run(files, *arguments, "--quiet") == 0
+        assert capsys.readouterr().err == ""
