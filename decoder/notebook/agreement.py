@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from decoder.scoring.evaluate import tokenizer
 from decoder.search.mbr import check_scale
@@ -10,9 +11,17 @@ from decoder.system.system import SystemTranslation
 from decoder.translation.consensus import SCALE
 from decoder.translation.consensus import consensus as agreed
 from decoder.translation.nbest import Listed
-from scfg_sampler.core.arguments import of_arguments, require_type
+from scfg_sampler.core.arguments import of_arguments, require_type, settings_of
+from scfg_sampler.core.arrays.vocabulary import split_words
 
 __all__ = ["consensus"]
+
+_WANTED = "a list of lists of translations"
+
+
+class _Options(NamedTuple):
+    scale: float
+    tokenize: str
 
 
 def consensus(
@@ -47,17 +56,32 @@ def consensus(
     >>> consensus([system.n_best("un chat", 50) for system in systems]).text
     'a cat'
     """
-    require_type("lists", lists, Iterable, "a list of lists of translations")
-    of_systems = [list(each) for each in lists]
-    for each in of_systems:
-        for one in each:
-            require_type("lists", one, SystemTranslation, "a list of lists of translations")
+    of_systems = _checked(lists)
     if not any(of_systems):
         raise ValueError("lists has no translations; give those of a system or more")
+    options = settings_of(_Options, {"scale": scale, "tokenize": tokenize})
     with of_arguments():
-        check_scale(scale, "--scale")
-        parted = None if tokenize == "none" else tokenizer(tokenize)
-    words = agreed(
-        [[Listed(tuple(one.text.split()), one.score) for one in each] for each in of_systems], scale, parted
-    )
-    return next(one for each in of_systems for one in each if tuple(one.text.split()) == words)
+        check_scale(options.scale, "--scale")
+        parted = None if options.tokenize == "none" else tokenizer(options.tokenize)
+    listed = [[Listed(_words(one), one.score) for one in each] for each in of_systems]
+    words = agreed(listed, options.scale, parted)
+    return next(one for each in of_systems for one in each if _words(one) == words)
+
+
+def _checked(lists: Iterable[Sequence[SystemTranslation]]) -> list[list[SystemTranslation]]:
+    """The lists, each read once; a TypeError if they are of other things: a single list above all."""
+    require_type("lists", lists, Iterable, _WANTED)
+    found = []
+    for each in lists:
+        if isinstance(each, SystemTranslation):
+            raise TypeError(f"lists is a list of translations; give {_WANTED}, one of each system")
+        require_type("one of lists", each, Iterable, "a list of translations")
+        found.append(list(each))
+        for one in found[-1]:
+            require_type("what one of lists has", one, SystemTranslation, "what System.n_best has")
+    return found
+
+
+def _words(one: SystemTranslation) -> tuple[str, ...]:
+    """As they are parted in lists that are read."""
+    return tuple(split_words(one.text))
