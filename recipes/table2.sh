@@ -162,11 +162,11 @@ check_rows() { # OPTION LIST: the rows into `parts`, each once, after the baseli
 }
 
 check_consensus() { # its rows, each once, into `together`
-    local row rows_of
+    local row rows_of listed
     split_list --consensus "$CONSENSUS"
-    together=(${parts[@]+"${parts[@]}"})
-    for rows_of in ${together[@]+"${together[@]}"}; do
-        IFS=+ read -ra parts <<<"$rows_of"
+    listed=(${parts[@]+"${parts[@]}"}) together=()
+    for rows_of in ${listed[@]+"${listed[@]}"}; do
+        IFS=+ read -ra parts <<<"$rows_of+" # One + at the end is no part to it, but two are.
         [ "${#parts[@]}" -gt 1 ] || die "--consensus has rows with + between them, not '$rows_of'"
         for row in "${parts[@]}"; do
             case " ${tuned[*]} " in
@@ -174,6 +174,10 @@ check_consensus() { # its rows, each once, into `together`
                 *) die "row ${row:-without a name}, in --consensus, is none of --tuned" ;;
             esac
         done
+        case " ${together[*]-} " in
+            *" $rows_of "*) ;;
+            *) together+=("$rows_of") ;;
+        esac
     done
     [ ${#together[@]} = 0 ] || [ "$SEEDS" != 0 ] || die "--consensus needs rows that are tuned; with --seeds 0 none is"
 }

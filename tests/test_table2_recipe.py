@@ -45,6 +45,10 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash
             ("data/novish-en", "novish", "en", "--consensus", "ours++hiero"),
             "row without a name, in --consensus",
         ),
+        (
+            ("data/novish-en", "novish", "en", "--consensus", "ours+hiero+"),
+            "row without a name, in --consensus",
+        ),
         (("data/novish-en", "novish", "en", "--consensus", ","), "--consensus is a list with commas"),
         (
             ("data/novish-en", "novish", "en", "--seeds", "0", "--consensus", "ours+hiero"),
@@ -107,11 +111,12 @@ def test_table2_has_what_several_rows_say_together(stand_in):
         "--seeds",
         "2",
         "--consensus",
-        "hiero+ours,last+ours+hiero",
+        "hiero+ours,last+ours+hiero,hiero+ours",
     )
     outcome = bleu_recipe(stand_in, data, *options, recipe=TABLE2)
     assert outcome.returncode == 0, outcome.stderr
     third = outcome.stdout.split("\n\n")[2]
+    assert third.count("\nhiero+ours ") == 1
     assert re.search(r"^hiero\+ours +61\.25 \(0\.25\) +61\.25 \(0\.25\) +0\.000$", third, re.MULTILINE), third
     assert third.splitlines()[-1].startswith("last+ours+hiero ")
     noted = calls(stand_in)
