@@ -78,7 +78,9 @@ def run(options: argparse.Namespace) -> None:
     systems = [_Counted(path, read_nbest(path)) for path in options.lists]
     agreed = [False] * len(systems)
     sentences = translations = 0
-    in_all = _num_sentences(options.lists[0])
+    known = {path: number for path in options.lists if (number := _num_sentences(path)) is not None}
+    _check_ends(known)
+    in_all = max(known.values(), default=None)
     with atomic_output(options.output) as out, progress("choosing", in_all) as advance:
         for lists in sentences_of(systems, options.size):
             out.write(" ".join(consensus(lists, scale, parted)) + "\n")
@@ -86,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
             sentences += 1
             translations += sum(map(len, lists))
             advance(1, "")
-        _check_ends(systems)
+        _check_ends({each.path: each.sentences for each in systems})
     if translations:
         _warn_of_strangers(options.lists, agreed)
     of_lists = f"{counted(translations, 'translation', spec=',')} of {counted(len(systems), 'list')}"
@@ -119,20 +121,22 @@ class _Counted:
             yield number, listed
 
 
-def _check_ends(systems: list[_Counted]) -> None:
-    """An InputError if the last sentences are missing in a list: it is one of another text, or is cut off."""
+def _check_ends(sentences: dict[str, int]) -> None:
+    """An InputError if the last sentences are missing in a list: it is one of another text, or is cut off.
+
+    sentences : by the list's path, of how many it is
+    """
     from scfg_sampler.core.wording import counted
     from scfg_sampler.errors import InputError
 
-    longest = max(systems, key=lambda each: each.sentences)
-    for each in systems:
-        if each.sentences < longest.sentences:
-            found = (
-                f"lists of {counted(each.sentences, 'sentence')}, but {longest.path} has {longest.sentences}"
-            )
-            nothing = f"{longest.sentences - 1} ||| ||| ||| 0"
+    most = max(sentences.values(), default=0)
+    for path, number in sentences.items():
+        if number < most:
+            longest = next(other for other in sentences if sentences[other] == most)
+            found = f"lists of {counted(number, 'sentence')}, but {longest} has {most}"
+            nothing = f"{most - 1} ||| ||| ||| 0"
             hint = f"Give lists of the same sentences; if it has none of the last, end it with '{nothing}'"
-            raise InputError(each.path, None, found, hint)
+            raise InputError(path, None, found, hint)
 
 
 def _note_agreement(lists: list[list[Listed]], agreed: list[bool]) -> None:

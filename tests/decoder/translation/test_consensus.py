@@ -170,6 +170,13 @@ def test_sentences_that_a_system_has_nothing_for_are_no_mistake(files, capsys):
     assert capsys.readouterr().out == "a b c d\nw\nv\n"
 
 
+def test_a_list_that_is_too_short_is_noticed_before_anything_is_read(files, capsys, monkeypatch):
+    (files / "short").write_text(ONE[: ONE.index("1 ||| w")])
+    monkeypatch.setattr("decoder.translation.consensus.sentences_of", None)
+    assert run(files, "@/one", "@/short") == 2
+    assert f"{files}/short: lists of 1 sentence, but {files}/one has 2" in capsys.readouterr().err
+
+
 def test_lists_of_other_sentences_are_remarked_on(files, capsys):
     (files / "other").write_text(ONE.replace("a b", "o p").replace("w", "v"))
     assert run(files, "@/one", "@/two", "@/other", "--quiet") == 0
