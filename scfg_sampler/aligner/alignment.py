@@ -36,7 +36,7 @@ __all__ = ["PhraseAligner"]
 
 _STRENGTH_RATE = 0.01  # α ~ Gamma(1, rate 0.01); d is uniform on (0, 1).
 _SMALLEST = 1e-4  # Of d and 1 − d.
-_AT_A_TIME = 200  # Sentence pairs between two chances to stop.
+_AT_A_TIME = 2_000_000  # Cells that charts could have, between two chances to stop.
 
 
 class PhraseAligner:
@@ -57,6 +57,7 @@ class PhraseAligner:
         fitting = (np.minimum(*sizes) > 0) & (np.maximum(*sizes) <= longest)
         most_tables = int(2 * (sizes[0] + sizes[1])[fitting].sum())
         self._pairs = np.flatnonzero(fitting)
+        self._num_cells = math.prod((size + 1) * (size + 2) // 2 for size in sizes)
         self._rng = np.random.default_rng(seed)
         self._corpus = Corpus(source, target, learn_lexicon(source, target))
         self._phrases = new_phrases(most_tables)
@@ -71,7 +72,7 @@ class PhraseAligner:
         Parameters
         ----------
         advance : callable, optional
-            Told of every few sentence pairs, by what share of the sweep they are.
+            Told of every few sentence pairs, by what share of the sweep they are, long ones counting more.
 
         Returns
         -------
@@ -80,14 +81,15 @@ class PhraseAligner:
         """
         order = self._rng.permutation(self._pairs)
         accepted = 0
-        for begin in range(0, len(order), _AT_A_TIME):
-            some = order[begin : begin + _AT_A_TIME]
+        num_cells = self._num_cells[order]
+        ends = np.flatnonzero(np.diff(num_cells.cumsum() // _AT_A_TIME)) + 1
+        for some in np.split(order, ends) if len(order) else ():
             moved, kept = sweep(
                 self._rng, some, self._corpus, self._phrases, self._scratch, self._visits, self._narrows
             )
             self._visits = self._visits._replace(kept=kept)
             accepted += moved
-            advance(len(some) / len(order))
+            advance(float(self._num_cells[some].sum() / num_cells.sum()))
         if len(order):
             _move_parameters(self._rng, self._phrases)
         self._narrows = True

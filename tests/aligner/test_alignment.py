@@ -53,6 +53,25 @@ def test_a_seed_repeats_and_another_does_not():
     assert links_of(1) == links_of(1) != links_of(2)
 
 
+def test_how_many_pairs_are_derived_at_a_time_changes_nothing(monkeypatch):
+    """Long ones, of which one takes as long as hundreds of short ones, are derived one by one."""
+    sides = random_sides(5, pairs=60, longest=9)
+
+    def told(at_a_time):
+        monkeypatch.setattr(alignment, "_AT_A_TIME", at_a_time)
+        aligner = aligner_of(*sides)
+        shares: list[list[float]] = [[], []]
+        accepted = [aligner.sweep(each.append) for each in shares]
+        assert [sum(each) for each in shares] == pytest.approx([1.0, 1.0])
+        assert min(map(min, shares)) > 0.0
+        return (accepted, list(aligner.links())), len(shares[0])
+
+    (whole, one), (parts, several), (each, sixty) = told(10**9), told(5_000), told(1)
+    assert whole == parts == each
+    assert (one, sixty) == (1, 60)
+    assert 1 < several < 30
+
+
 def test_customers_are_those_of_sentence_pairs_and_of_tables():
     sides = random_sides(6, pairs=150, longest=6, words=4)
     aligner = aligner_of(*sides)
