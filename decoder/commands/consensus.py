@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     from decoder.search.mbr import check_scale
     from decoder.translation.consensus import SCALE, consensus, sentences_of
     from decoder.translation.nbest import read_nbest
-    from scfg_sampler.core.console import progress, say
+    from scfg_sampler.core.console import progress, say, warn
     from scfg_sampler.core.files import atomic_output
     from scfg_sampler.core.wording import counted
     from scfg_sampler.errors import SettingsError
@@ -85,6 +85,8 @@ def run(options: argparse.Namespace) -> None:
         for lists in sentences_of(systems, options.size):
             out.write(" ".join(consensus(lists, scale, parted)) + "\n")
             _note_agreement(lists, agreed)
+            if sentences == 0 and not any(lists):
+                warn("no list has a translation of sentence 0, the first: do they number sentences from 1?")
             sentences += 1
             translations += sum(map(len, lists))
             advance(1, "")

@@ -189,3 +189,14 @@ def test_lists_of_other_sentences_are_remarked_on(files, capsys):
     for arguments in (("@/one",), ("@/none", "@/none")):
         assert run(files, *arguments, "--quiet") == 0
         assert capsys.readouterr().err == ""
+
+
+def test_lists_numbered_from_one_are_remarked_on(files, capsys):
+    (files / "from one").write_text("1 ||| a ||| ||| 0\n3 ||| c ||| ||| 0\n")
+    (files / "none of 0").write_text("0 ||| ||| ||| 0\n3 ||| c ||| ||| 0\n")
+    assert run(files, "@/from one", "@/from one") == 0
+    shown = capsys.readouterr()
+    assert shown.out == "\na\n\nc\n"
+    assert shown.err.count("no list has a translation of sentence 0") == 1
+    assert run(files, "@/from one", "@/none of 0") == 0
+    assert "sentence 0" not in capsys.readouterr().err
