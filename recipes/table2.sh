@@ -36,7 +36,7 @@
 #   choose-sentence   … for each sentence
 #
 # The first table has weights that were tuned on the baseline and are used throughout, as in the paper: weights for
-# LogPosterior and the features of union-annotated, which the baseline does not have, are 0. p is that of paired
+# LogPosterior, LogLabels and the features of union-annotated, which the baseline does not have, are 0. p is that of paired
 # bootstrap against the baseline, and the time is processor time for the development set and all test sets, reading of
 # grammar and language model included.
 # The second table has weights of its own for each of the rows of --tuned, one for each seed of tuning: means, standard
@@ -265,9 +265,8 @@ tune_row() { # ROW SEED
         --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS" --seed "$2"
 }
 
-fix_weights() { # those of the baseline, and 0 for the features that it does not have
-    tables with-zero "$OUT/hiero-1.weights.json" LogPosterior HieroLogForward HieroLogBackward HieroLogCount HieroMissing \
-        >"$OUT/fixed.weights.json"
+fix_weights() { # FEATURE…: those of the baseline, and 0 for the features that it does not have
+    tables with-zero "$OUT/hiero-1.weights.json" "$@" >"$OUT/fixed.weights.json"
 }
 
 translate_row() { # ROW WEIGHTS
@@ -327,7 +326,8 @@ take_steps() {
         decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
     make_grammar hiero
     tune_row hiero 1
-    planned_step tune-fixed tune-hiero-1 --makes fixed.weights.json -- fix_weights
+    planned_step tune-fixed tune-hiero-1 --makes fixed.weights.json -- \
+        fix_weights LogPosterior HieroLogForward HieroLogBackward HieroLogCount HieroMissing LogLabels
     local row weights seed
     for row in "${rows[@]}"; do
         make_grammar "$row"

@@ -237,6 +237,7 @@ def test_table2_splits_the_translations_by_set(stand_in):
 
 
 ROWS = ("last", "average", "ours", "ours-tenth", "union-hiero", "union", "union-loose-tenth")
+ROWS += ("union-annotated", "union-exact", "union-types", "union-free", "choose", "choose-sentence")
 
 
 @pytest.mark.slow
