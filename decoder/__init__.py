@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from decoder.notebook.scores import Scores, evaluate
     from decoder.notebook.systems import bundle, make_system
     from decoder.notebook.tuning import Tuning, tune
+    from decoder.system.agreement import Agreement
     from decoder.system.shown import TranslationTree
     from decoder.system.system import System, SystemTranslation, load_system
 
 _HOME = {
+    "Agreement": "system.agreement",
     "NgramModel": "notebook.language_models",
     "Parse": "expressions.parser",
     "Parser": "expressions.parser",
@@ -47,6 +49,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Agreement",
     "NgramModel",
     "Parse",
     "Parser",

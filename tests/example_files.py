@@ -95,6 +95,8 @@ def _translation(folder: Path) -> None:
         Path(system).parent.mkdir(exist_ok=True)
         given = "--grammar grammar.gz --lm en.arpa --weights weights.json"
         _run(decoder, f"bundle {given} {more} --output {system}")
+    for kind in ("sampled", "hiero"):
+        shutil.copytree("system", f"system-{kind}")
     shutil.copytree("old/system", "runs/fr-en/system")
     shutil.copytree("run", "runs/quickstart/sample")
     shutil.copytree("new/system", "runs/quickstart/system")

@@ -40,7 +40,8 @@ def add_parser(subparsers) -> None:
             "it is found; an empty line stays empty. With --system, the text is what the system takes: raw\n"
             "text, if it was bundled with a preparation. Lines of more than a hundred words are cut then,\n"
             "but not with --nbest, --mbr, --derivations or --hypergraph, where memory grows with the line.\n"
-            "With --grammar, --lm and --weights the text is tokenised.\n"
+            "With several --system, each translates every line, and the translation most like what all of\n"
+            "them say is printed. With --grammar, --lm and --weights the text is tokenised.\n"
             "With --nbest K, up to K different translations of a line, best first:\n"
             "  LINE ||| translation ||| Feature=value ... ||| score\n"
             "where LINE counts from 0, features are natural logarithms or counts, and the score is the sum\n"
@@ -49,10 +50,22 @@ def add_parser(subparsers) -> None:
             "  LINE ||| no derivation: which words are to blame"
         ),
         epilog="examples:\n  scfg-decoder translate --grammar grammar.gz --lm en.arpa --weights weights.json "
-        "< test.de > test.en\n  scfg-decoder translate --system system < raw.de > raw.en",
+        "< test.de > test.en\n  scfg-decoder translate --system system < raw.de > raw.en\n"
+        "  scfg-decoder translate --system system-sampled --system system-hiero < raw.de > raw.en",
     )
     parser.add_argument(
-        "--system", metavar="SYSTEM", help="a directory that bundle made, instead of the next three"
+        "--system",
+        action="append",
+        metavar="SYSTEM",
+        help="a directory that bundle made, instead of the next three; may be given several times, for "
+        "systems that agree on a translation",
+    )
+    parser.add_argument(
+        "--agree-scale",
+        type=float,
+        metavar="A",
+        help="with several --system: each has one vote, which it divides among its 50 best translations by "
+        "exp(A · score) (default: 0.3)",
     )
     add_search_options(parser, or_system=True)
     parser.add_argument("--weights", metavar="W.json", help="a JSON object, feature to number")
@@ -137,9 +150,8 @@ def run(options: argparse.Namespace) -> None:
     _check(options)
     check_elsewhere(options)
     require_file(options.input)
-    system = _system(options)
+    task, lines = _task(options)
     threads = default_threads() if options.threads is None else options.threads
-    task, lines = _task(system, options)
     exist: list[bool] = []
     words = unknown = 0
     with contextlib.ExitStack() as stack:
@@ -218,9 +230,11 @@ def _remove_further(directory: str, first: int) -> None:
 
 def _check(options: argparse.Namespace) -> None:
     """A SettingsError if options have impossible values or do not go together."""
+    from decoder.commands._agreeing import check_agreement
     from decoder.search.mbr import check_scale
     from scfg_sampler.errors import SettingsError
 
+    check_agreement(options)
     sizes = (("--nbest", options.nbest), ("--mbr", options.mbr), ("--predict", options.predict))
     for name, size in sizes:
         if size is not None and size < 1:
@@ -245,34 +259,47 @@ def _check(options: argparse.Namespace) -> None:
         check_scale(options.mbr_scale)
 
 
-def _system(options: argparse.Namespace) -> System:
-    """The system the options name, or are the parts of."""
+def _parts(options: argparse.Namespace) -> dict[str, object]:
+    """The options that name parts of a system, and what each says."""
+    return {"--grammar": options.grammar, "--lm": options.lm, "--weights": options.weights}
+
+
+def _loaded(options: argparse.Namespace) -> list[System]:
+    """The systems that the options name."""
     import time
 
-    from decoder.expressions.decoder import ExpressionDecoder
-    from decoder.grammar.weighted import as_weighted
     from decoder.system.bundle import read_system_record
     from decoder.system.system import System, load_system
-    from decoder.translation.weights import read_weights
     from scfg_sampler.core.console import say
     from scfg_sampler.errors import SettingsError
 
-    parts = {"--grammar": options.grammar, "--lm": options.lm, "--weights": options.weights}
-    if options.system is not None:
-        given = [name for name, value in parts.items() if value is not None]
-        if given:
-            raise SettingsError(f"--system has all its parts, so {given[0]} cannot be given beside it")
-        began = time.perf_counter()
-        known = SearchDefaults(**read_system_record(options.system)["settings"])
-        system = load_system(options.system, _search_settings(options, known))
+    given = [name for name, value in _parts(options).items() if value is not None]
+    if given:
+        raise SettingsError(f"--system has all its parts, so {given[0]} cannot be given beside it")
+    began = time.perf_counter()
+    records = [read_system_record(directory) for directory in options.system]
+    systems = []
+    for directory, record in zip(options.system, records, strict=True):
+        known = SearchDefaults(**record["settings"])
+        system = load_system(directory, _search_settings(options, known))
         if options.copy == "any":
             system = System(system.decoder.copying_any(), system.preparation, system.record)
-        say(
-            f"{counted(len(system.decoder.grammar.rules), 'rule')} loaded in "
-            f"{time.perf_counter() - began:.1f} s"
-        )
-        return system
-    missing = [name for name, value in parts.items() if value is None]
+        systems.append(system)
+    rules = sum(len(system.decoder.grammar.rules) for system in systems)
+    of_several = f" of {len(systems)} systems" if len(systems) > 1 else ""
+    say(f"{counted(rules, 'rule')}{of_several} loaded in {time.perf_counter() - began:.1f} s")
+    return systems
+
+
+def _system(options: argparse.Namespace) -> System:
+    """The system the options are the parts of."""
+    from decoder.expressions.decoder import ExpressionDecoder
+    from decoder.grammar.weighted import as_weighted
+    from decoder.system.system import System
+    from decoder.translation.weights import read_weights
+    from scfg_sampler.errors import SettingsError
+
+    missing = [name for name, value in _parts(options).items() if value is None]
     if missing:
         raise SettingsError(f"give --system, or --grammar, --lm and --weights; {missing[0]} is missing")
     settings = _search_settings(options)
@@ -304,12 +331,18 @@ def _search_settings(options: argparse.Namespace, known: SearchDefaults | None =
     return settings
 
 
-def _task(system: System, options: argparse.Namespace) -> tuple[Callable, Iterable[tuple[int, str]]]:
+def _task(options: argparse.Namespace) -> tuple[Callable, Iterable[tuple[int, str]]]:
     """What is done with a numbered line, and the lines."""
+    from decoder.commands._agreeing import agreement_of, translate_agreed
     from decoder.commands._forced import derive_line, reference_task
     from scfg_sampler.core.files import read_lines
     from scfg_sampler.errors import SettingsError
 
+    systems = [_system(options)] if options.system is None else _loaded(options)
+    if len(systems) > 1:
+        task = functools.partial(translate_agreed, agreement_of(systems, options), options)
+        return task, enumerate(read_lines(options.input))
+    system = systems[0]
     if options.markup is not None and system.preparation is not None:
         raise SettingsError("--markup takes prepared text; give --grammar, --lm and --weights instead")
     if not options.reference:

@@ -43,7 +43,7 @@ from scfg_sampler.core.wording import counted
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
 from scfg_sampler.preparation.preparation import Preparation, Prepared, load_preparation
 
-__all__ = ["Correspondence", "System", "SystemTranslation", "load_system"]
+__all__ = ["Correspondence", "Piece", "Range", "System", "SystemTranslation", "cut_line", "load_system"]
 
 _LONGEST = 100  # Words that are translated together.
 # Of Chinese, Indian, Ethiopic, Arabic, N'Ko, Adlam, Armenian, Burmese, Khmer and Vai writing, too.
@@ -85,6 +85,20 @@ class SystemTranslation(NamedTuple):
     text: str
     score: float
     phrases: list[Correspondence]
+
+
+class Piece(NamedTuple):
+    """A translation of words of a line that were translated together.
+
+    begin : which word of the line is the first
+    decoder : whose translation it is
+    result : the forest that it is in
+    """
+
+    begin: int
+    decoder: Decoder
+    result: SearchResult
+    translation: Translation
 
 
 class System:
@@ -129,12 +143,13 @@ class System:
 
     def translate_prepared(self, line: str, prepared: Prepared) -> SystemTranslation:
         """The translation of a line that `prepare` has given."""
-        parts: list[tuple[int, SearchResult, Translation]] = []
-        copies = self._copies(prepared)
-        for begin, end in _cut(prepared.parts):
-            result = self._search(prepared.words[begin:end], copies and copies[begin:end])
-            parts.append((begin, result, self.decoder.best(result)))
-        return self._finished(line, prepared, parts)
+        ranges = list(cut_line(prepared.parts))
+        results = self.search_pieces(prepared, ranges)
+        pieces = [
+            Piece(begin, self.decoder, result, self.decoder.best(result))
+            for (begin, _), result in zip(ranges, results, strict=True)
+        ]
+        return self.finish_pieces(line, prepared, pieces)
 
     def n_best(self, line: str, k: int = 10) -> list[SystemTranslation]:
         """Up to k different translations of a line, the best first; of one without words, one of "".
@@ -190,40 +205,30 @@ class System:
         """The forest of a prepared line of at least one word, however long; `keep_states` as in `Decoder`."""
         return self._search(prepared.words, self._copies(prepared), keep_states)
 
+    def search_pieces(self, prepared: Prepared, ranges: Iterable[Range]) -> Iterator[SearchResult]:
+        """The forests of pieces of a prepared line, which are ranges of at least one word."""
+        copies = self._copies(prepared)
+        for begin, end in ranges:
+            yield self._search(prepared.words[begin:end], copies and copies[begin:end])
+
     def finish(
         self, line: str, prepared: Prepared, result: SearchResult, translation: Translation
     ) -> SystemTranslation:
         """One of the translations in a forest of `search`, as text."""
-        return self._finished(line, prepared, [(0, result, translation)])
+        return self.finish_pieces(line, prepared, [Piece(0, self.decoder, result, translation)])
 
-    def _copies(self, prepared: Prepared) -> list[str] | None:
-        """How each word of a line is copied; None if as it is."""
-        return None if self.preparation is None else self.preparation.copied(prepared)
+    def finish_pieces(self, line: str, prepared: Prepared, pieces: Sequence[Piece]) -> SystemTranslation:
+        """The translation of a line from those of its pieces, in their order, as text.
 
-    def _search(
-        self, words: Sequence[str], copies: Sequence[str] | None, keep_states: bool = False
-    ) -> SearchResult:
-        """The forest of a line, or of a piece of one."""
-        words = list(words)
-        if self.preparation is not None:
-            known = self.decoder.grammar.source_vocabulary
-            respelled = self.preparation.source.segmenter.respelled
-            for at, word in enumerate(words):
-                if word not in known and (other := respelled(word)) in known:
-                    words[at] = other
-        return self.decoder.search(words, copies, keep_states=keep_states)
-
-    def _finished(
-        self, line: str, prepared: Prepared, parts: Sequence[tuple[int, SearchResult, Translation]]
-    ) -> SystemTranslation:
-        """The translation of a line from those of its parts, which begin at words of the line."""
+        They may be those of systems with other grammars, if these prepare text in the same way.
+        """
         words: list[str] = []
         phrases = []
         copied: dict[int, int] = {}  # From a place in the source to one in the target.
-        for begin, result, translation in parts:
+        for begin, decoder, result, translation in pieces:
             offset = len(words)
             words += translation.words
-            for phrase in phrases_of(self.decoder, result, translation):
+            for phrase in phrases_of(decoder, result, translation):
                 source, target = (
                     [at + by for at in side] for side, by in zip(phrase[:2], (begin, offset), strict=True)
                 )
@@ -241,8 +246,25 @@ class System:
             Correspondence(_ranges(prepared.places, source), _ranges(places, target), is_copied)
             for source, target, is_copied in phrases
         ]
-        score = sum(translation.score for _, _, translation in parts)
+        score = sum(piece.translation.score for piece in pieces)
         return SystemTranslation(line, text, score, found)
+
+    def _copies(self, prepared: Prepared) -> list[str] | None:
+        """How each word of a line is copied; None if as it is."""
+        return None if self.preparation is None else self.preparation.copied(prepared)
+
+    def _search(
+        self, words: Sequence[str], copies: Sequence[str] | None, keep_states: bool = False
+    ) -> SearchResult:
+        """The forest of a line, or of a piece of one."""
+        words = list(words)
+        if self.preparation is not None:
+            known = self.decoder.grammar.source_vocabulary
+            respelled = self.preparation.source.segmenter.respelled
+            for at, word in enumerate(words):
+                if word not in known and (other := respelled(word)) in known:
+                    words[at] = other
+        return self.decoder.search(words, copies, keep_states=keep_states)
 
     def _restored(self, words: list[str], begins_small: bool) -> tuple[str, list[Range]]:
         """Words as text, and where in it each is."""
@@ -302,7 +324,7 @@ def load_system(directory: PathLike, settings: SearchDefaults | None = None) -> 
     return System(decoder, preparation, record)
 
 
-def _cut(parts: Sequence[str]) -> Iterator[Range]:
+def cut_line(parts: Sequence[str]) -> Iterator[Range]:
     """Begins and ends of what is translated together: all, unless there are more than `_LONGEST` words.
 
     A piece ends where the last sentence in reach does, or else the last clause in the second half of it.

@@ -20,7 +20,7 @@ import numpy as np
 from decoder.search.mbr import expected_bleu, posteriors
 from decoder.translation.nbest import Listed
 
-__all__ = ["SCALE", "consensus", "sentences_of"]
+__all__ = ["SCALE", "consensus", "expected_of", "sentences_of"]
 
 SCALE = 0.3
 """What scores are multiplied by, unless told otherwise; by the development sets of four language pairs."""
@@ -46,6 +46,14 @@ def consensus(
     tuple of str
         Of equally good ones the one that is listed first; no words, if no system has any translation.
     """
+    expected = expected_of(lists, scale, tokenizer)
+    return max(expected, key=expected.__getitem__, default=())
+
+
+def expected_of(
+    lists: Iterable[Sequence[Listed]], scale: float = SCALE, tokenizer: Callable[[str], str] | None = None
+) -> dict[tuple[str, ...], float]:
+    """The BLEU+1 that each translation of all lists can expect, in their order; as for `consensus`."""
     votes: dict[tuple[str, ...], float] = {}
     for listed in lists:
         if not any(one.words for one in listed):
@@ -54,7 +62,7 @@ def consensus(
         for one, share in zip(listed, shares.tolist(), strict=True):
             votes[one.words] = votes.get(one.words, 0.0) + share
     if not votes:
-        return ()
+        return {}
     candidates = list(votes)
     numbers: dict[str, int] = {}
     compared = candidates if tokenizer is None else [tokenizer(" ".join(each)).split() for each in candidates]
@@ -62,7 +70,7 @@ def consensus(
     start = np.cumsum([0, *map(len, compared)]).astype(np.int64)
     probs = np.array(list(votes.values()))
     expected = expected_bleu(start, np.array(words, np.int32), probs / probs.sum())
-    return candidates[int(expected.argmax())]
+    return dict(zip(candidates, expected.tolist(), strict=True))
 
 
 def sentences_of(

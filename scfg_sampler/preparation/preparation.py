@@ -128,6 +128,16 @@ class LanguagePreparation:
             text = text[:kept] + with_capitals[kept:]
         return text, places
 
+    def does_as(self, other: LanguagePreparation) -> bool:
+        """Whether another makes the same words of any text, and the same text of any words."""
+        return self._made_of() == other._made_of()
+
+    def _made_of(self) -> tuple[Any, ...]:
+        """All that decides about words."""
+        pieces = self.segmenter.model if isinstance(self.segmenter, SubwordSegmenter) else None
+        case_model = None if self.case_model is None else self.case_model.record()
+        return self.language, self.segmenter.record(), pieces, self.case, case_model
+
 
 class Preparation:
     """How parallel text is prepared: a `LanguagePreparation` for each side, and the record of how they came

@@ -12,7 +12,7 @@ import pytest
 
 import decoder
 from decoder.cli import main
-from decoder.system.system import _cut
+from decoder.system.system import cut_line
 from decoder.translation.settings import SearchDefaults
 from scfg_sampler.cli import main as sampler
 from scfg_sampler.errors import InputError
@@ -196,19 +196,19 @@ def test_without_a_preparation_words_stand_between_spaces(parts, tmp_path):
 
 def test_long_lines_are_cut_at_sentences_then_clauses_then_anywhere():
     words = ["w"] * 240
-    assert list(_cut(words)) == [(0, 100), (100, 200), (200, 240)]
-    assert list(_cut(words[:100])) == [(0, 100)]
-    assert list(_cut([])) == []
+    assert list(cut_line(words)) == [(0, 100), (100, 200), (200, 240)]
+    assert list(cut_line(words[:100])) == [(0, 100)]
+    assert list(cut_line([])) == []
     words[69] = ","
     words[89] = ","
-    assert list(_cut(words)) == [(0, 90), (90, 190), (190, 240)]
+    assert list(cut_line(words)) == [(0, 90), (90, 190), (190, 240)]
     words[9] = "."
     words[20] = "?”"
-    assert next(_cut(words)) == (0, 21)
+    assert next(cut_line(words)) == (0, 21)
     words[9:10] = ["."]
     words[99] = "…"
-    assert next(_cut(words)) == (0, 100)
-    assert list(_cut(["a", "."] * 100)) == [(0, 100), (100, 200)]
+    assert next(cut_line(words)) == (0, 100)
+    assert list(cut_line(["a", "."] * 100)) == [(0, 100), (100, 200)]
 
 
 @pytest.mark.parametrize("stop", [*"።፧؟۔߹⸮॥։။។꘎", "::"])
@@ -217,9 +217,9 @@ def test_long_lines_are_cut_at_the_stops_of_their_script(stop, comma):
     words = ["w"] * 240
     words[69] = stop
     words[89] = comma
-    assert list(_cut(words)) == [(0, 70), (70, 170), (170, 240)]
+    assert list(cut_line(words)) == [(0, 70), (70, 170), (170, 240)]
     words[69] = comma
-    assert next(_cut(words)) == (0, 90)
+    assert next(cut_line(words)) == (0, 90)
 
 
 def test_long_lines_are_cut_behind_two_colons():
@@ -227,9 +227,9 @@ def test_long_lines_are_cut_behind_two_colons():
     words = ["w"] * 240
     words[68:70] = [":", ":"]
     words[89] = ","
-    assert next(_cut(words)) == (0, 70)
+    assert next(cut_line(words)) == (0, 70)
     words[68] = "w"
-    assert next(_cut(words)) == (0, 90)
+    assert next(cut_line(words)) == (0, 90)
 
 
 def test_a_long_line_is_translated_as_one_line(system):
