@@ -5,7 +5,8 @@
 #
 # Line k of both files, plain or gzipped (.gz), belongs together; XX and YY are their languages, as in de en. The text
 # is cleaned, split, segmented, aligned by eflomal; then a grammar and a language model are learnt from it, weights
-# tuned, and the raw test set translated and scored. DIR/system is what translates; it may be moved elsewhere.
+# tuned, and the raw test set translated and scored. DIR/system is what translates; it may be moved elsewhere. With
+# --kind both, DIR/system-sampled and DIR/system-hiero do together.
 #
 # Options
 #   --output DIR      where the results go; default: runs/ and the languages
@@ -18,7 +19,8 @@
 #   --monolingual FILE…  more raw text of the target language, for the language model
 #   --aligner WHICH   eflomal, or phrases, which links blocks of words and takes longer; default: eflomal
 #   --draws N         how often it aligns, every pair counting under each alignment; default: 1
-#   --kind WHICH      of grammar, sampled or hiero; default: sampled
+#   --kind WHICH      of grammar, sampled, hiero, or both, of which each makes a system; these agree on translations;
+#                     default: sampled
 #   --iterations N    sweeps of the sampler; default: 60
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
@@ -60,8 +62,9 @@ need_sweeps 1/3
 for option in "--dev ${DEV:-0}" "--test ${TEST:-0}"; do need_number "${option% *}" "${option#* }"; done
 [ "$DEV" != 0 ] || die "--dev is 0, but weights cannot be tuned without a development set"
 case $KIND in
-    sampled | hiero) ;;
-    *) die "--kind is sampled or hiero, not '$KIND'" ;;
+    sampled | hiero) KINDS=("$KIND") SYSTEMS=(system) ;;
+    both) KINDS=(sampled hiero) SYSTEMS=(system-sampled system-hiero) ;;
+    *) die "--kind is sampled, hiero or both, not '$KIND'" ;;
 esac
 need_threads
 : "${OUT:=runs/$SOURCE-$TARGET}"
@@ -94,16 +97,24 @@ case $ALIGNER in
     phrases) estimate align "2 + (2 + T * (13 * M / (T + 0.001)) ^ 2.2) * draws" ;; # long pairs take most of it
 esac
 estimate lm "2 + M"
-case $KIND in
-    sampled) estimate sample "5 + 0.35 * sweeps * M * draws" && estimate grammar-sampled "3 + 3 * M" ;;
-    hiero) estimate grammar-hiero "4 + 10 * M * draws" ;;
-esac
-estimate filter "1 + 2 * M"
-estimate tune "3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)"
-estimate system "2 + M"
-estimate translate "3 + 0.02 * sentences * beam / 200"
-estimate evaluate 3
-estimate report "4 + 2 * M"
+for kind in "${KINDS[@]}"; do
+    case $kind in
+        sampled) estimate sample "5 + 0.35 * sweeps * M * draws" && estimate grammar-sampled "3 + 3 * M" ;;
+        hiero) estimate grammar-hiero "4 + 10 * M * draws" ;;
+    esac
+    estimate "filter-$kind" "1 + 2 * M"
+    estimate "tune-$kind" "3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)"
+done
+for system in "${SYSTEMS[@]}"; do
+    estimate "$system" "2 + M"
+    estimate "${system/system/translate}" "3 + 0.02 * sentences * beam / 200"
+    estimate "${system/system/evaluate}" 3
+done
+if [ "$KIND" = both ]; then # lists of 50 and their comparison, for two systems
+    estimate translate "3 + 0.06 * sentences * beam / 200"
+    estimate evaluate 3
+fi
+[ "$KIND" = hiero ] || estimate report "4 + 2 * M"
 plan_estimates
 
 # ------------------------------------------------------------------ the steps
@@ -137,13 +148,14 @@ lm_text() { # the training text and more text of the target language
 planned_step lm prepare --makes lm.arpa -- lm_text "$ORDER"
 
 read -ra sampling <<<"$SAMPLING"
-if [ "$KIND" = sampled ]; then
+if [ "$KIND" != hiero ]; then
     planned_step sample prepare align --makes sample -- \
         sample_or_resume "$OUT/sample" "${corpus[@]}" \
         --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
     planned_step grammar-sampled sample --makes sampled.gz -- \
         sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
-else
+fi
+if [ "$KIND" != sampled ]; then
     planned_step grammar-hiero prepare align --makes hiero.gz -- \
         sampler extract "${corpus[@]}" --output "$OUT/hiero.gz"
 fi
@@ -151,45 +163,66 @@ fi
 listed=$(list_references dev)
 references=()
 while IFS= read -r file; do references+=("$file"); done <<<"$listed"
-planned_step filter "grammar-$KIND" prepare --makes "$KIND.filtered.gz" -- \
-    sampler filter "$OUT/$KIND.gz" --source "$DATA/dev.$SOURCE" --output "$OUT/$KIND.filtered.gz"
-planned_step tune filter lm prepare --makes "$KIND.weights.json" -- \
-    tune "$KIND" "$KIND" --source "$DATA/dev.$SOURCE" --references "${references[@]}" \
-    --method "$METHOD" --metric "$METRIC" --rounds "$ROUNDS" ${BEAM:+--beam "$BEAM"} --nbest "$NBEST" --seed "$SEED"
-
-planned_step system "grammar-$KIND" lm tune prepare --makes system -- \
-    decoder bundle --grammar "$OUT/$KIND.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$KIND.weights.json" \
-    --preparation "$DATA" --output "$OUT/system" ${BEAM:+--beam "$BEAM"}
+for at in "${!KINDS[@]}"; do
+    kind=${KINDS[at]} system=${SYSTEMS[at]}
+    planned_step "filter-$kind" "grammar-$kind" prepare --makes "$kind.filtered.gz" -- \
+        sampler filter "$OUT/$kind.gz" --source "$DATA/dev.$SOURCE" --output "$OUT/$kind.filtered.gz"
+    planned_step "tune-$kind" "filter-$kind" lm prepare --makes "$kind.weights.json" -- \
+        tune "$kind" "$kind" --source "$DATA/dev.$SOURCE" --references "${references[@]}" \
+        --method "$METHOD" --metric "$METRIC" --rounds "$ROUNDS" ${BEAM:+--beam "$BEAM"} --nbest "$NBEST" --seed "$SEED"
+    planned_step "$system" "grammar-$kind" lm "tune-$kind" prepare --makes "$system" -- \
+        decoder bundle --grammar "$OUT/$kind.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$kind.weights.json" \
+        --preparation "$DATA" --output "$OUT/$system" ${BEAM:+--beam "$BEAM"}
+done
 
 # ------------------------------------------------------------------ what it is worth
 
+translate_raw() { # OUTPUT SYSTEM…: the raw test set, by what these systems agree on
+    local output=$1 system given=()
+    shift
+    for system in "$@"; do given+=(--system "$OUT/$system"); done
+    decoder translate "${given[@]}" --threads "$THREADS" --input "$DATA/raw/test.$SOURCE" --output "$OUT/$output"
+}
+work_out() { # SUFFIX SYSTEM…: translations and scores of the raw test set, in test.txt and test.json with a suffix
+    local suffix=$1
+    shift
+    planned_step "translate$suffix" "$@" --makes "test$suffix.txt" -- translate_raw "test$suffix.txt" "$@"
+    planned_step "evaluate$suffix" "translate$suffix" --makes "test$suffix.json" -- \
+        score "$OUT/test$suffix.json" --hypothesis "$OUT/test$suffix.txt" --references "${references[@]}" \
+        --tokenize "$(raw_tokenizer "$TARGET")" --metrics bleu chrf
+}
+
 tested=""
 if existing "$DATA/raw/test.$SOURCE" >/dev/null; then
-    planned_step translate system --makes test.txt -- \
-        decoder translate --system "$OUT/system" --threads "$THREADS" --input "$DATA/raw/test.$SOURCE" --output "$OUT/test.txt"
     listed=$(DATA=$DATA/raw list_references test)
     references=()
     while IFS= read -r file; do references+=("$file"); done <<<"$listed"
     tested=1
-    planned_step evaluate translate --makes test.json -- \
-        score "$OUT/test.json" --hypothesis "$OUT/test.txt" --references "${references[@]}" \
-        --tokenize "$(raw_tokenizer "$TARGET")" --metrics bleu chrf
-elif [ -f "$OUT/test.txt" ] || [ -f "$OUT/test.json" ]; then
-    rm -f "$OUT/test.txt" "$OUT/test.json"
-    say "test.txt and test.json told of a test set, and are removed"
-fi
-
-write_report() {
-    local came_of_it=()
-    if [ -n "$tested" ]; then
-        came_of_it=(--scores "$OUT/test.json" --source "$DATA/raw/test.$SOURCE" --references "${references[@]}"
-            --translations "$OUT/test.txt")
+    if [ "$KIND" = both ]; then
+        for system in "${SYSTEMS[@]}"; do work_out "${system#system}" "$system"; done
     fi
-    [ ! -f "$OUT/$KIND.weights.json.rounds.tsv" ] || came_of_it+=(--tunings "$OUT/$KIND.weights.json.rounds.tsv")
+    work_out "" "${SYSTEMS[@]}"
+else
+    for made in test test-sampled test-hiero; do
+        [ -f "$OUT/$made.txt" ] || [ -f "$OUT/$made.json" ] || continue
+        rm -f "$OUT/$made.txt" "$OUT/$made.json"
+        say "$made.txt and $made.json told of a test set, and are removed"
+    done
+fi
+write_report() { # of the sampled grammar, and what it is worth by itself
+    local came_of_it=() made=$OUT/test
+    [ "$KIND" = sampled ] || made=$OUT/test-sampled
+    if [ -n "$tested" ]; then
+        came_of_it=(--scores "$made.json" --source "$DATA/raw/test.$SOURCE" --references "${references[@]}"
+            --translations "$made.txt")
+    fi
+    [ ! -f "$OUT/sampled.weights.json.rounds.tsv" ] || came_of_it+=(--tunings "$OUT/sampled.weights.json.rounds.tsv")
     sampler report "$OUT/sample" --output "$OUT/report.html" --title "$(basename "$OUT")" ${came_of_it[@]+"${came_of_it[@]}"}
 }
-if [ "$KIND" = sampled ]; then
-    planned_step report system ${tested:+evaluate} --makes report.html -- write_report
+if [ "$KIND" != hiero ]; then
+    scored=""
+    [ -z "$tested" ] || scored=evaluate${SYSTEMS[0]#system}
+    planned_step report "${SYSTEMS[0]}" ${scored:+"$scored"} --makes report.html -- write_report
 elif [ -f "$OUT/report.html" ]; then
     rm "$OUT/report.html"
     say "report.html told of the sampled grammar, and is removed"
@@ -201,27 +234,48 @@ sentence() { # a line of the text to show: the first of ordinary length, of the 
     awk 'length($0) >= 12 && length($0) <= 120 { print; found = 1; exit } NR == 1 { first = $0 } END { if (!found) print first }' "$file"
 }
 
+score_row() { # NAME SUFFIX: of the table of scores
+    local bleu chrf
+    bleu=$(json "$OUT/test$2.json" bleu score)
+    chrf=$(json "$OUT/test$2.json" chrf score)
+    printf '%-10s %6.2f %6.2f\n' "$1" "$bleu" "$chrf"
+}
+
 {
     pairs=$(count_lines "$DATA/train.$SOURCE")
-    rules=$(count_rules "$OUT/$KIND.gz")
-    printf 'training pairs: %s; rules: %s\n' "$pairs" "$rules"
+    printf 'training pairs: %s' "$pairs"
+    for kind in "${KINDS[@]}"; do
+        rules=$(count_rules "$OUT/$kind.gz")
+        if [ "$KIND" = both ]; then printf '; %s rules: %s' "$kind" "$rules"; else printf '; rules: %s' "$rules"; fi
+    done
+    echo
     if [ -n "$tested" ]; then
         bleu=$(json "$OUT/test.json" bleu score)
         chrf=$(json "$OUT/test.json" chrf score)
         lines=$(count_lines "$OUT/test.txt")
         printf 'BLEU %.2f, chrF %.2f on %s of raw text\n' "$bleu" "$chrf" "$(counted "$lines" sentence)"
+        if [ "$KIND" = both ]; then
+            printf '%-10s %6s %6s\n' "" BLEU chrF
+            for kind in "${KINDS[@]}"; do score_row "$kind" "-$kind"; done
+            score_row both ""
+        fi
         bleu=$(json "$OUT/test.json" bleu signature)
         chrf=$(json "$OUT/test.json" chrf signature)
         printf 'BLEU: %s\nchrF: %s\n' "$bleu" "$chrf"
     fi
-    table_signature "$OUT/$KIND.gz"
-    printf 'the system: %s\n' "$(short "$OUT/system")"
-    [ "$KIND" != sampled ] || printf 'the report: %s\n' "$(short "$OUT/report.html")"
+    for kind in "${KINDS[@]}"; do table_signature "$OUT/$kind.gz"; done
+    call="" own=()
+    for system in "${SYSTEMS[@]}"; do
+        printf 'the system: %s\n' "$(short "$OUT/$system")"
+        call+=" --system $(quoted "$(short "$OUT/$system")")"
+        own+=(--system "$OUT/$system")
+    done
+    [ "$KIND" = hiero ] || printf 'the report: %s\n' "$(short "$OUT/report.html")"
     echo
     echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
     example=$(sentence)
-    printf "  echo %s | %s translate --system %s\n" "$(in_marks "$example")" "$(call_of scfg-decoder)" "$(quoted "$(short "$OUT/system")")"
-    translated=$(printf '%s\n' "$example" | decoder translate --system "$OUT/system" --quiet)
+    printf "  echo %s | %s translate%s\n" "$(in_marks "$example")" "$(call_of scfg-decoder)" "$call"
+    translated=$(printf '%s\n' "$example" | decoder translate "${own[@]}" --quiet)
     printf '  → %s\n' "$translated"
 } >"$OUT/summary.txt"
 cat "$OUT/summary.txt"

@@ -90,7 +90,7 @@ def recipe(stand_in, *options):
         (("a.xx", "b.en", "xx", "en", "--monolingual"), "option --monolingual needs a value"),
         (
             ("a.xx", "b.en", "xx", "en", "--kind", "phrases"),
-            "--kind is sampled or hiero, not 'phrases'",
+            "--kind is sampled, hiero or both, not 'phrases'",
         ),
         (("a.xx", "b.en", "xx", "en", "--dev", "0"), "--dev is 0"),
         (("a.xx", "b.en", "xx", "en", "--draws", "0"), "--draws is at least 1, not 0"),
@@ -232,7 +232,7 @@ def test_tokenisation_for_scores_is_that_of_the_language(language, tokenizer):
 def test_the_time_left_is_told_from_the_start(finished):
     said = finished.outcome.stderr
     assert re.search(r"\] 2 lines; this takes about \d+ (s|min)", said)
-    for step in ("compile", "prepare", "tune", "evaluate"):
+    for step in ("compile", "prepare", "tune-sampled", "evaluate"):
         assert re.search(rf"\] {step} \(about \d+ (s|min) left\)\n", said), step
     assert "7  pairs read" in said
 
