@@ -84,16 +84,25 @@ class PhraseAligner:
         num_cells = self._num_cells[order]
         ends = np.flatnonzero(np.diff(num_cells.cumsum() // _AT_A_TIME)) + 1
         for some in np.split(order, ends) if len(order) else ():
-            moved, kept = sweep(
-                self._rng, some, self._corpus, self._phrases, self._scratch, self._visits, self._narrows
-            )
-            self._visits = self._visits._replace(kept=kept)
-            accepted += moved
+            is_done = False
+            while not is_done:  # An exception that a signal raises may come between two parts of a visit.
+                moved, kept, is_done = sweep(
+                    self._rng, some, self._corpus, self._phrases, self._scratch, self._visits, self._narrows
+                )
+                self._visits = self._visits._replace(kept=kept)
+                accepted += moved
             advance(float(self._num_cells[some].sum() / num_cells.sum()))
         if len(order):
             _move_parameters(self._rng, self._phrases)
         self._narrows = True
         return accepted
+
+    def coarse(self) -> np.ndarray:
+        """Long sentence pairs with so little that is likely that few of their derivations are looked at.
+
+        bool (S,).
+        """
+        return self._visits.is_coarse > 0
 
     def links(self) -> Iterator[list[tuple[int, int]]]:
         """The links of every sentence pair by the last derivations, in order."""

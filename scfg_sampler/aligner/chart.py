@@ -10,7 +10,9 @@ just these words, by what others have been served, the sentence pair itself left
 
 Only those cells are looked at in which word pairs are likely, as "tic-tac-toe pruning" has it (Zhang and
 Gildea 2005): the words in a cell are made by words in it, and those outside by words outside, at the cost of
-at most some nats in both directions of Model 1 together.
+at most some nats in both directions of Model 1 together. A coarse chart has besides them cells enough for
+some derivation, whatever is likely: a word of each side, and all words of both sides up to some place, in
+order or in turn.
 
 The fact a newcomer would get wrong: probabilities are scaled, by a factor for every word, so that those of
 long sentences do not vanish. All derivations of a cell have the same words, so they are right relative to
@@ -46,6 +48,7 @@ __all__ = [
     "cell_at",
     "clear",
     "fill",
+    "is_dense",
     "key_of",
     "likely_cells",
     "new_chart",
@@ -59,6 +62,7 @@ _LEAST_ALONE = 1e-5  # Model 1 may find "no word" impossible for a word, and ali
 _LONGEST_PHRASE = 7  # Words of a pair that is made at once.
 _MEAN_LENGTH = 0.01  # λ of the Poisson distribution of the words of such a pair, either side.
 _ONE_SIDED = 0.01  # The probability that such a pair has a word of one side alone.
+_DENSE = 0.02  # Of all cells: from so many on, looking at all parts is quicker than listing those there are.
 _TWO_SIDED = (1.0 - _ONE_SIDED) * math.exp(-2.0 * _MEAN_LENGTH)
 
 
@@ -184,8 +188,11 @@ def cell_at(i, j, k, l, n, m):
 
 
 @compiled
-def likely_cells(pair, chart, widest):
-    """Find the cells that cost at most `widest` nats, those with few words first; how many there are."""
+def likely_cells(pair, chart, widest, is_coarse):
+    """Find the cells that cost at most `widest` nats, those with few words first; how many there are.
+
+    If the chart is a coarse one, cells of some derivation are among them, however narrow it is.
+    """
     n, m = len(pair.source_alone), len(pair.target_alone)
     by_source = _gains(pair.target_given_source, pair.target_alone)
     by_target = _gains(pair.source_given_target.T.copy(), pair.source_alone)
@@ -203,11 +210,18 @@ def likely_cells(pair, chart, widest):
                     l = k + num_target
                     other = by_target[_span_at(k, l, m)]
                     gain = at[m + 1] + at[l] - at[k] + other[n + 1] + other[j] - other[i]
-                    if is_word or gain >= -widest:
+                    is_likely = is_word or gain >= -widest
+                    if is_likely or (is_coarse and _is_plain(i, j, k, l, m)):
                         cell = chart.cells[size]
                         cell[0], cell[1], cell[2], cell[3] = i, j, k, l
                         size += 1
     return size
+
+
+@inlined
+def _is_plain(i, j, k, l, m):
+    """Whether a cell has one word of each side, or the first source words and some end of the target."""
+    return (j - i == 1 and l - k == 1) or (i == 0 and (k == 0 or l == m))
 
 
 @compiled
@@ -290,34 +304,61 @@ def word_scale(pair, i, j, k, l, scale):
 
 
 @borrowing
-def fill(chart, num_cells, pair, phrases, scale):
-    """Make the probabilities of cells, from small ones to large ones; that of the whole sentence pair.
+def fill(chart, number, num_cells, pair, phrases, scale, work):
+    """Make the probabilities of cells, from small ones to large ones; that of the sentence pair comes last.
 
-    All others are to be 0, or of cells that are among these.
+    Parameters
+    ----------
+    chart : Chart
+        All other cells are to be 0.
+    number : int
+        The first cell to be made; all before it have been.
+    num_cells : int
+    pair : SentencePair
+    phrases : Phrases
+    scale : float
+    work : int
+        How many ways to divide a cell may be looked at before this is to be stopped and gone on with.
+
+    Returns
+    -------
+    int, int
+        The next cell to be made, `num_cells` at the end; what is left of the work.
     """
     n, m = len(pair.source_alone), len(pair.target_alone)
-    probs, cells = chart.probs, chart.cells
-    whole = cell_at(0, n, 0, m, n, m)
-    for at in range((n + 1) * (n + 2) // 2 * (m + 1)):
-        chart.heads[at, 0], chart.heads[at, 1] = -1, -1
+    if number == 0:
+        for at in range((n + 1) * (n + 2) // 2 * (m + 1)):
+            chart.heads[at, 0], chart.heads[at, 1] = -1, -1
     opening = opening_prob(phrases)
     words, straight = opening * symbol_prob(phrases, WORDS), opening * symbol_prob(phrases, STRAIGHT)
     inverted = opening * symbol_prob(phrases, INVERTED)
     served = phrases.totals[CUSTOMERS] + phrases.parameters[STRENGTH]
-    for number in range(num_cells):
-        cell = cells[number]
+    looks_at_all = is_dense(num_cells, n, m)
+    while number < num_cells and work > 0:
+        cell = chart.cells[number]
         i, j, k, l = cell[0], cell[1], cell[2], cell[3]
+        work -= (j - i + 1) * (l - k + 1)
         prob = words * words_prob(pair, i, j, k, l, scale)
         slot = slot_of(phrases, key_of(pair, cell))
         if phrases.first[slot] >= 0:
             mass = phrases.served[slot, 0] - phrases.parameters[DISCOUNT] * phrases.served[slot, 1]
             prob += mass / served * word_scale(pair, i, j, k, l, scale)
-        if j > i and l > k:
+        if j > i and l > k and looks_at_all:
+            in_order, in_turn = _divided_anywhere(chart, cell, n, m)
+            prob += straight * in_order + inverted * in_turn
+        elif j > i and l > k:
             prob += straight * _divided(chart, cell, 0, n, m) + inverted * _divided(chart, cell, 1, n, m)
-        probs[cell_at(i, j, k, l, n, m)] = prob
+        chart.probs[cell_at(i, j, k, l, n, m)] = prob
         _list(chart, number, _span_at(i, j, n) * (m + 1) + k, 0)
         _list(chart, number, _span_at(i, j, n) * (m + 1) + l, 1)
-    return probs[whole]
+        number += 1
+    return number, work
+
+
+@inlined
+def is_dense(num_cells, n, m):
+    """Whether so many cells are more than a few of all that the chart of n and m words could have."""
+    return num_cells > _DENSE * ((n + 1) * (n + 2) // 2 * ((m + 1) * (m + 2) // 2))
 
 
 @compiled
@@ -362,3 +403,23 @@ def _divided(chart, cell, is_inverted, n, m):
                 total += probs[cell_at(i, middle, begin, end, n, m)] * probs[other]
             part = chart.before[part, is_inverted]
     return total
+
+
+@borrowing
+def _divided_anywhere(chart, cell, n, m):
+    """What `_divided` returns for order and for turn, to the last digit, of a chart of which few cells are 0.
+
+    The target is divided at one place after the other, in the order in which `_divided` meets the parts.
+    """
+    i, j, k, l = cell[0], cell[1], cell[2], cell[3]
+    probs, in_order, in_turn = chart.probs, 0.0, 0.0
+    num_spans = (m + 1) * (m + 2) // 2
+    for middle in range(i, j + 1):
+        # A cell is no part of itself: the other part would have no words, and has no probability.
+        one, other = _span_at(i, middle, n) * num_spans, _span_at(middle, j, n) * num_spans
+        for words in range(l - k + 1):
+            cut = l - words
+            in_order += probs[one + _span_at(k, cut, m)] * probs[other + _span_at(cut, l, m)]
+            cut = k + words
+            in_turn += probs[one + _span_at(cut, l, m)] * probs[other + _span_at(k, cut, m)]
+    return in_order, in_turn

@@ -18,37 +18,90 @@ from __future__ import annotations
 
 import numpy as np
 
-from scfg_sampler.aligner.chart import Chart, cell_at, parts_at
+from scfg_sampler.aligner.chart import Chart, cell_at, is_dense, parts_at
 from scfg_sampler.aligner.derivations import Derivation
 from scfg_sampler.aligner.phrases import INVERTED, STRAIGHT, Phrases, opening_prob, symbol_prob
 from scfg_sampler.core.arrays.growth import grown
-from scfg_sampler.core.jit import compiled
+from scfg_sampler.core.jit import borrowing, compiled, inlined
 
-__all__ = ["LEAST_SHARE", "keep_probable", "recall"]
+__all__ = ["LEAST_SHARE", "keep_probable", "recall", "share_out"]
 
 LEAST_SHARE = 1e-12
 """Of the derivations, that a cell is kept for: with as many cells there is room for phrases to come."""
 
 
 @compiled
+def share_out(
+    chart: Chart,
+    number: int,
+    num_cells: int,
+    phrases: Phrases,
+    work: int,
+    least_share: float = LEAST_SHARE,
+) -> int:
+    """Make what all but the words of each cell is made with, summed, from large cells to small ones.
+
+    Cells that have less than the least share give nothing to their parts, which takes most of the work away.
+
+    Parameters
+    ----------
+    chart : Chart
+    number : int
+        All cells from here on have been gone through: at first `num_cells`.
+    num_cells : int
+        The last one is that of the whole sentence pair.
+    phrases : Phrases
+        As they were when the chart was filled.
+    work : int
+        How many ways to divide a cell may be looked at before this is to be stopped and gone on with.
+    least_share : float
+        Of all derivations.
+
+    Returns
+    -------
+    `number` for the next time; 0 at the end.
+    """
+    whole = chart.cells[num_cells - 1]
+    n, m = whole[1], whole[3]
+    least = least_share * chart.probs[cell_at(0, n, 0, m, n, m)]
+    opening = opening_prob(phrases)
+    straight, inverted = opening * symbol_prob(phrases, STRAIGHT), opening * symbol_prob(phrases, INVERTED)
+    gives_anywhere = is_dense(num_cells, n, m)
+    if number == num_cells:
+        chart.outside[cell_at(0, n, 0, m, n, m)] = 1.0
+    while number > 0 and work > 0:
+        number -= 1
+        cell = chart.cells[number]
+        at = cell_at(cell[0], cell[1], cell[2], cell[3], n, m)
+        above = chart.outside[at]
+        if not above * chart.probs[at] >= least or cell[1] == cell[0] or cell[3] == cell[2]:
+            continue
+        work -= (cell[1] - cell[0] + 1) * (cell[3] - cell[2] + 1)
+        for is_inverted in range(2):
+            given = above * (inverted if is_inverted else straight)
+            if gives_anywhere:
+                _give_anywhere(chart, cell, is_inverted, given, n, m)
+            else:
+                _give_parts(chart, cell, is_inverted, given, n, m)
+    return number
+
+
+@compiled
 def keep_probable(
     chart: Chart,
     num_cells: int,
-    phrases: Phrases,
     drawn: Derivation,
     kept: np.ndarray,
     size: int,
     least_share: float = LEAST_SHARE,
 ) -> tuple[np.ndarray, int]:
-    """Add the probable cells of a chart, as it was filled, and those of a derivation drawn from it.
+    """Add the probable cells of a chart, once `share_out` is done, and those of a derivation drawn from it.
 
     Parameters
     ----------
     chart : Chart
     num_cells : int
         The last one is that of the whole sentence pair.
-    phrases : Phrases
-        As they were when the chart was filled.
     drawn : Derivation
     kept : uint8 (…, 4)
     size : int
@@ -63,7 +116,6 @@ def keep_probable(
     whole = chart.cells[num_cells - 1]
     n, m = whole[1], whole[3]
     least = least_share * chart.probs[cell_at(0, n, 0, m, n, m)]
-    _fill_outside(chart, num_cells, phrases, least, n, m)
     for place in range(drawn.size[0]):
         cell = drawn.cell[place]
         chart.outside[cell_at(cell[0], cell[1], cell[2], cell[3], n, m)] = np.inf
@@ -79,29 +131,10 @@ def keep_probable(
     return kept, size
 
 
-@compiled
-def _fill_outside(chart, num_cells, phrases, least, n, m):
-    """What all but the words of each cell is made with, summed, from large cells to small ones.
-
-    Cells that have less than the least share give nothing to their parts, which takes most of the work away.
-    """
-    opening = opening_prob(phrases)
-    straight, inverted = opening * symbol_prob(phrases, STRAIGHT), opening * symbol_prob(phrases, INVERTED)
-    chart.outside[cell_at(0, n, 0, m, n, m)] = 1.0
-    for number in range(num_cells - 1, -1, -1):
-        cell = chart.cells[number]
-        at = cell_at(cell[0], cell[1], cell[2], cell[3], n, m)
-        above = chart.outside[at]
-        if above * chart.probs[at] >= least and cell[1] > cell[0] and cell[3] > cell[2]:
-            _give_parts(chart, cell, 0, above * straight, n, m)
-            _give_parts(chart, cell, 1, above * inverted, n, m)
-
-
-@compiled
+@borrowing
 def _give_parts(chart, cell, is_inverted, above, n, m):
     """Add what a cell has from above to both parts of all divisions, in order or in turn."""
     i, j, k, l = cell[0], cell[1], cell[2], cell[3]
-    probs, outside = chart.probs, chart.outside
     for middle in range(i, j + 1):
         part = chart.heads[parts_at(i, middle, k, l, is_inverted, n, m), is_inverted]
         while part >= 0:
@@ -109,14 +142,33 @@ def _give_parts(chart, cell, is_inverted, above, n, m):
             if begin >= k and end <= l:
                 one = cell_at(i, middle, begin, end, n, m)
                 if is_inverted:
-                    other = cell_at(middle, j, k, begin, n, m)
+                    _give_both(chart, one, cell_at(middle, j, k, begin, n, m), above)
                 else:
-                    other = cell_at(middle, j, end, l, n, m)
-                # A cell is no part of itself: the other part would have no words, and has no probability.
-                if probs[other] > 0.0:
-                    outside[one] += above * probs[other]
-                    outside[other] += above * probs[one]
+                    _give_both(chart, one, cell_at(middle, j, end, l, n, m), above)
             part = chart.before[part, is_inverted]
+
+
+@borrowing
+def _give_anywhere(chart, cell, is_inverted, above, n, m):
+    """`_give_parts`, to the last digit, for a chart of which few cells are 0: wherever it can be divided."""
+    i, j, k, l = cell[0], cell[1], cell[2], cell[3]
+    for middle in range(i, j + 1):
+        for cut in range(k, l + 1):
+            if is_inverted:
+                one, other = cell_at(i, middle, cut, l, n, m), cell_at(middle, j, k, cut, n, m)
+            else:
+                one, other = cell_at(i, middle, k, cut, n, m), cell_at(middle, j, cut, l, n, m)
+            _give_both(chart, one, other, above)
+
+
+@inlined
+def _give_both(chart, one, other, above):
+    """Add what a cell has from above to two parts of it, if both are possible."""
+    probs, outside = chart.probs, chart.outside
+    # A cell is no part of itself: the other part would have no words, and has no probability.
+    if probs[one] > 0.0 and probs[other] > 0.0:
+        outside[one] += above * probs[other]
+        outside[other] += above * probs[one]
 
 
 @compiled

@@ -7,6 +7,10 @@ chain has the model's posterior as its stationary distribution, which tests foll
 The fact a newcomer would get wrong: a derivation that could not have been drawn is never left. That is one
 with two customers at a table that nobody else has, or with a cell that this pair's chart leaves out; both
 come about only when others leave, and end when others come.
+
+Charts are wide enough for some derivation. Those of long sentence pairs, of more than 60 words a side or so,
+may take a million cells for that; where they would take more, as where nothing is known of a hundred words,
+the chart is a coarse one.
 """
 
 from __future__ import annotations
@@ -15,22 +19,53 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.aligner.chart import Chart, clear, fill, likely_cells, new_chart, sentence_pair
+from scfg_sampler.aligner.chart import (
+    Chart,
+    cell_at,
+    clear,
+    fill,
+    likely_cells,
+    new_chart,
+    sentence_pair,
+)
 from scfg_sampler.aligner.derivations import Derivation, draw, log_before, new_derivation, seat, unseat
 from scfg_sampler.aligner.lexicon import Lexicon, Text
-from scfg_sampler.aligner.narrowing import keep_probable, recall
+from scfg_sampler.aligner.narrowing import keep_probable, recall, share_out
 from scfg_sampler.aligner.phrases import make_room
 from scfg_sampler.core import draws, elementary
 from scfg_sampler.core.jit import compiled, kernel
 
-__all__ = ["Corpus", "Scratch", "Visits", "new_scratch", "new_visits", "sweep"]
+__all__ = [
+    "LONG",
+    "MOST_CELLS",
+    "MOST_WORK",
+    "Corpus",
+    "Scratch",
+    "Visit",
+    "Visits",
+    "new_scratch",
+    "new_visits",
+    "sweep",
+]
 
 _FIRST_WIDTH = 20.0
 _FIRST_SCALE = 3e3  # More than sentence pairs need: too much is noticed, too little is a probability of 0.
 _WIDER = 1.25
 _WIDEST = 500.0  # All cells; a probability of 0 is then but too small a number.
+_NARROWEST = 1.0  # A coarse chart that is to be narrower has no likely cells.
 _MANY = 1_000  # Cells of a chart that it pays to narrow.
 _FAR, _FARTHEST = 1e150, 1e250  # The probability of a sentence pair is not to be as far from 1.
+
+MOST_CELLS = 1_000_000
+"""Of the chart of a long sentence pair, if it is not a coarse one."""
+LONG = 1891**2
+"""Long is a sentence pair whose chart could have more cells than that of 60 words a side."""
+MOST_WORK = 30_000_000
+"""Ways to divide cells, some tenths of a second of them."""
+
+_PLACE, _STAGE, _NUM_CELLS, _NEXT, _IS_NARROW = range(5)
+_TO_BEGIN, _LOOKING, _FILLING, _SHARING, _DONE = range(5)
+_CELLS, _LONG, _WORK = range(3)
 
 
 class Corpus(NamedTuple):
@@ -54,6 +89,21 @@ class Visits(NamedTuple):
     """int64 (S, 2): which of `kept` are each one's; none where its chart is not narrowed."""
     size: np.ndarray
     """int64 (1,): how many of `kept` there are."""
+    is_coarse: np.ndarray
+    """uint8 (S,): whether its chart is a coarse one (`chart`)."""
+
+
+class Visit(NamedTuple):
+    """How far the visit to a sentence pair is."""
+
+    state: np.ndarray
+    """int64 (5,): its place in the order; the stage of the visit; how many cells there are, which of them is
+    next, and whether they were kept."""
+    before: np.ndarray
+    """float64 (1,): ln of the probability of the derivation that was taken away."""
+    most: np.ndarray
+    """int64 (3,): cells of the chart of a long sentence pair; cells that the chart of one that is not long
+    could have; ways to divide cells that are looked at before a sweep comes back."""
 
 
 class Scratch(NamedTuple):
@@ -62,6 +112,7 @@ class Scratch(NamedTuple):
     chart: Chart
     old: Derivation
     new: Derivation
+    visit: Visit
 
 
 def new_visits(num_pairs: int) -> Visits:
@@ -72,18 +123,41 @@ def new_visits(num_pairs: int) -> Visits:
         np.zeros((1 << 10, 4), np.uint8),
         np.zeros((num_pairs, 2), np.int64),
         np.zeros(1, np.int64),
+        np.zeros(num_pairs, np.uint8),
     )
 
 
-def new_scratch(num_source: int, num_target: int, most_tables: int) -> Scratch:
-    """Room for sentence pairs of up to so many words, and of so many tables."""
+def new_scratch(
+    num_source: int,
+    num_target: int,
+    most_tables: int,
+    *,
+    most_cells: int = MOST_CELLS,
+    long: int = LONG,
+    most_work: int = MOST_WORK,
+) -> Scratch:
+    """Room for sentence pairs of up to so many words, and of so many tables.
+
+    Parameters
+    ----------
+    num_source, num_target, most_tables : int
+    most_cells : int
+        The chart of a long sentence pair that would have more is a coarse one, with fewer.
+    long : int
+        Long are sentence pairs whose charts could have more cells.
+    most_work : int
+        How many ways to divide cells a sweep looks at, in one sentence pair, before it comes back.
+    """
     old, new = (new_derivation(num_source + num_target) for _ in range(2))
-    return Scratch(new_chart(num_source, num_target, most_tables), old, new)
+    visit = Visit(np.zeros(5, np.int64), np.zeros(1), np.array([most_cells, long, most_work]))
+    return Scratch(new_chart(num_source, num_target, most_tables), old, new, visit)
 
 
 @kernel
 def sweep(rng, order, corpus, phrases, scratch, visits, narrows):
     """Resample the derivations of some sentence pairs, one after the other.
+
+    It may come back amid one whose chart takes long; called again with the same, it goes on there.
 
     Parameters
     ----------
@@ -100,31 +174,39 @@ def sweep(rng, order, corpus, phrases, scratch, visits, narrows):
 
     Returns
     -------
-    int, array
-        How many of the derivations were accepted; `visits.kept`, perhaps in another place.
+    int, array, bool
+        How many of the derivations were accepted; `visits.kept`, perhaps in another place; whether all
+        sentence pairs have been visited.
     """
-    chart, old, new = scratch.chart, scratch.old, scratch.new
+    chart, old, state = scratch.chart, scratch.old, scratch.visit.state
     num_accepted, kept = 0, visits.kept
-    for sentence in order:
+    while state[_PLACE] < len(order):
+        sentence = order[state[_PLACE]]
         pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, sentence)
-        table = visits.table[sentence]
-        make_room(phrases)
         n, m = len(pair.source_alone), len(pair.target_alone)
-        before = unseat(old, phrases, table, n, m) if table >= 0 else 0.0
-        num_cells, scale = _fill(chart, pair, phrases, visits, kept, sentence)
-        draw(rng, new, chart, pair, phrases, scale)
+        if state[_STAGE] == _TO_BEGIN:
+            table = visits.table[sentence]
+            make_room(phrases)
+            scratch.visit.before[0] = unseat(old, phrases, table, n, m) if table >= 0 else 0.0
+            _recall(chart, visits, kept, sentence, state)
+        if not _derive(rng, pair, phrases, scratch, visits, sentence, narrows):
+            return num_accepted, kept, False
         begin = end = visits.size[0]
-        if narrows and num_cells > _MANY and visits.span[sentence, 1] == 0:
-            kept, end = keep_probable(chart, num_cells, phrases, new, kept, begin)
-        if table < 0 or _accepts(rng, old, new, before, chart, phrases, pair):
-            visits.table[sentence], _ = seat(new, phrases, pair)
+        if state[_STAGE] == _SHARING:
+            kept, end = keep_probable(chart, state[_NUM_CELLS], scratch.new, kept, begin)
+        before = scratch.visit.before[0]
+        if visits.table[sentence] < 0 or _accepts(rng, old, scratch.new, before, chart, phrases, pair):
+            visits.table[sentence], _ = seat(scratch.new, phrases, pair)
             num_accepted += 1
             if end > begin:
                 visits.span[sentence, 0], visits.span[sentence, 1], visits.size[0] = begin, end, end
         else:
             visits.table[sentence], _ = seat(old, phrases, pair)
-        clear(chart, num_cells, n, m)
-    return num_accepted, kept
+        clear(chart, state[_NUM_CELLS], n, m)
+        state[_PLACE] += 1
+        state[_STAGE] = _TO_BEGIN
+    state[_PLACE] = 0
+    return num_accepted, kept, True
 
 
 @compiled
@@ -141,23 +223,71 @@ def _accepts(rng, old, new, before, chart, phrases, pair):
     return draws.bernoulli(rng, elementary.exp(min(0.0, gain)))
 
 
+# ---- Charts, a bounded part of the work at a time -------------------------------------------------
+
+
 @compiled
-def _fill(chart, pair, phrases, visits, kept, sentence):
-    """Fill the chart of a sentence pair, and note in its room what it took; its cells, and its scale."""
-    room = visits.room[sentence]
-    num_words = len(pair.source_alone) + len(pair.target_alone)
+def _recall(chart, visits, kept, sentence, state):
+    """Begin with the cells of a sentence pair that were kept, if any were."""
     begin, end = visits.span[sentence, 0], visits.span[sentence, 1]
-    is_narrow = end > begin
-    num_cells = recall(chart, kept, begin, end) if is_narrow else likely_cells(pair, chart, room[0])
-    while True:
-        scale = room[1]
-        prob = fill(chart, num_cells, pair, phrases, scale)
-        if prob == 0.0 and (is_narrow or room[0] < _WIDEST):
-            room[0] *= 1.0 if is_narrow else _WIDER
-            is_narrow = False
-            num_cells = likely_cells(pair, chart, room[0])
+    state[_IS_NARROW] = end > begin
+    state[_STAGE], state[_NUM_CELLS], state[_NEXT] = _LOOKING, 0, 0
+    if end > begin:
+        state[_STAGE], state[_NUM_CELLS] = _FILLING, recall(chart, kept, begin, end)
+
+
+@compiled
+def _derive(rng, pair, phrases, scratch, visits, sentence, narrows):
+    """Go on with a chart until a derivation is drawn, and what is to be kept is known; whether that is so."""
+    chart, state = scratch.chart, scratch.visit.state
+    n, m = len(pair.source_alone), len(pair.target_alone)
+    work = scratch.visit.most[_WORK]
+    while state[_STAGE] < _SHARING:
+        if work <= 0:
+            return False
+        if state[_STAGE] == _LOOKING:
+            _look(chart, pair, visits, sentence, scratch.visit)
+            work -= ((n + 1) * (m + 1)) ** 2
             continue
-        known = min(max(prob, 1.0 / _FARTHEST), _FARTHEST) if prob >= 0.0 else _FARTHEST
-        room[1] = scale * elementary.power(known, -1.0 / num_words)  # It will be near 1 next time.
-        if 1.0 / _FAR < prob < _FAR:
-            return num_cells, scale
+        num_cells, scale = state[_NUM_CELLS], visits.room[sentence, 1]
+        state[_NEXT], work = fill(chart, state[_NEXT], num_cells, pair, phrases, scale, work)
+        if state[_NEXT] == num_cells and _is_filled(chart, pair, visits, sentence, state):
+            draw(rng, scratch.new, chart, pair, phrases, scale)
+            is_to_be_narrow = narrows and num_cells > _MANY and visits.span[sentence, 1] == 0
+            state[_STAGE], state[_NEXT] = _SHARING if is_to_be_narrow else _DONE, num_cells
+    if state[_STAGE] == _SHARING:
+        state[_NEXT] = share_out(chart, state[_NEXT], state[_NUM_CELLS], phrases, work)
+        return state[_NEXT] == 0
+    return True
+
+
+@compiled
+def _look(chart, pair, visits, sentence, visit):
+    """Find the cells of a sentence pair; if they are too many, make its chart a coarse and narrower one."""
+    n, m = len(pair.source_alone), len(pair.target_alone)
+    room, state = visits.room[sentence], visit.state
+    is_long = (n + 1) * (n + 2) // 2 * ((m + 1) * (m + 2) // 2) > visit.most[_LONG]
+    num_cells = likely_cells(pair, chart, room[0], visits.is_coarse[sentence] > 0)
+    if is_long and num_cells > visit.most[_CELLS] and room[0] > 0.0:
+        visits.is_coarse[sentence] = 1
+        room[0] = 0.5 * room[0] if room[0] > _NARROWEST else -1.0
+    else:
+        state[_STAGE], state[_NUM_CELLS], state[_NEXT] = _FILLING, num_cells, 0
+
+
+@compiled
+def _is_filled(chart, pair, visits, sentence, state):
+    """Whether a filled chart has a derivation, and is well scaled; if not, what is done about it."""
+    n, m = len(pair.source_alone), len(pair.target_alone)
+    room, num_cells = visits.room[sentence], state[_NUM_CELLS]
+    prob = chart.probs[cell_at(0, n, 0, m, n, m)]
+    is_narrow = state[_IS_NARROW] > 0
+    state[_NEXT] = 0
+    if prob == 0.0 and (is_narrow or (room[0] < _WIDEST and not visits.is_coarse[sentence])):
+        room[0] *= 1.0 if is_narrow else _WIDER
+        clear(chart, num_cells, n, m)
+        state[_IS_NARROW], state[_STAGE] = 0, _LOOKING
+        return False
+    known = min(max(prob, 1.0 / _FARTHEST), _FARTHEST) if prob >= 0.0 else _FARTHEST
+    room[1] *= elementary.power(known, -1.0 / (n + m))  # It will be near 1 next time.
+    return 1.0 / _FAR < prob < _FAR

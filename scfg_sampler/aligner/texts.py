@@ -53,7 +53,9 @@ def align_phrases(
         Sweeps over the corpus, at least 1; the derivations after the last one are the alignment.
     longest : int
         Sentence pairs with more words on a side are left without links. The room that charts take, and the
-        time that long pairs take, grow with its fourth power and faster.
+        time that long pairs take, grow with its fourth power and faster. Pairs of more than 60 words a side
+        or so that would take longer still, as little in them is likely, are aligned coarsely: fewer of their
+        derivations are looked at.
     draws : int
         How many chains are run; the file of draw k, from 2, is `PREFIX.k.phrases`. It is written before the
         next chain begins.
@@ -77,17 +79,18 @@ def align_phrases(
     require_seed(seed)
     texts = [_folded(*text) for text in read_both(source, target)]
     require_prefix(prefix)
-    num_links = 0
+    num_links, is_coarse = 0, np.zeros(len(texts[0].start) - 1, bool)
     for draw, name in enumerate(prefixes(prefix, draws)):
         aligner = PhraseAligner(*texts, longest=longest, seed=seed + draw)
         for _ in range(iterations):
             aligner.sweep(lambda share: advance(share, 0))
         lines = [" ".join(f"{i}-{j}" for i, j in links) for links in aligner.links()]
         write_together({"phrases": iter(lines)}, name)
+        is_coarse |= aligner.coarse()
         num_links += sum(line.count("-") for line in lines)
         advance(0, 1)
     too_long = np.maximum(*(np.diff(text.start) for text in texts)) > longest
-    return AlignmentReport(len(too_long), num_links, int(too_long.sum()))
+    return AlignmentReport(len(too_long), num_links, int(too_long.sum()), int(is_coarse.sum()))
 
 
 def _folded(vocabulary: Vocabulary, start: np.ndarray, words: np.ndarray) -> Text:

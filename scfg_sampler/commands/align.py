@@ -113,6 +113,9 @@ def run(options: argparse.Namespace) -> None:
     if report.too_long:
         pairs = counted(report.too_long, "pair")
         console.warn(f"no links for {pairs} with more than {counted(left_out, 'word')} on a side")
+    if report.coarse:
+        pairs = counted(report.coarse, "long pair")
+        console.warn(f"{pairs} aligned coarsely: hardly any of the words seem to translate each other")
     times = "" if options.draws == 1 else f" {options.draws} times,"
     endings = _endings(options)
     names = [f"{name}.{ending}" for name in prefixes(options.output, options.draws) for ending in endings]

@@ -55,11 +55,12 @@ MOST_WORDS = 1023  # eflomal leaves longer sentences without links.
 
 
 class AlignmentReport(NamedTuple):
-    """What came of aligning: sentence pairs, links of all files, pairs that are too long."""
+    """What came of aligning: sentence pairs, links of all files, pairs too long, or aligned coarsely."""
 
     sentences: int
     links: int
     too_long: int
+    coarse: int = 0
 
 
 def suffix(method: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import signal
 from collections import Counter
 
 import numpy as np
@@ -23,6 +24,7 @@ from scfg_sampler.aligner.phrases import (
     open_table,
     slot_of,
 )
+from scfg_sampler.aligner.sweep import new_scratch, sweep
 from scfg_sampler.core.jit import kernel
 from tests.aligner.corpora import SOURCE, TARGET, random_sides, text_of
 
@@ -70,6 +72,47 @@ def test_how_many_pairs_are_derived_at_a_time_changes_nothing(monkeypatch):
     assert whole == parts == each
     assert (one, sixty) == (1, 60)
     assert 1 < several < 30
+
+
+def test_how_much_of_a_chart_is_made_at_a_time_changes_nothing(monkeypatch):
+    """Of one that takes long a part, so that a signal is heard amid it; wide, narrowed, and narrow ones."""
+    rng = np.random.default_rng(1)
+    orders = [rng.permutation(20) for _ in range(4)]
+    source = [" ".join(f"f{word}" for word in range(20))] * 4
+    target = [" ".join(f"e{word}" for word in order) for order in orders]
+
+    def told(most_work):
+        calls = []
+        monkeypatch.setattr(alignment, "new_scratch", lambda *room: new_scratch(*room, most_work=most_work))
+        monkeypatch.setattr(alignment, "sweep", lambda *given: calls.append(1) or sweep(*given))
+        aligner = aligner_of(source, target)
+        accepted = [aligner.sweep() for _ in range(4)]
+        kept = aligner._visits.kept[: int(aligner._visits.size[0])].tolist()
+        return (accepted, kept, list(aligner.links())), len(calls)
+
+    (whole, few), (parts, many) = told(1 << 60), told(2_000)
+    assert whole == parts
+    assert whole[1]
+    assert few < 20
+    assert many > 200
+
+
+def test_what_a_signal_raises_amid_a_chart_is_raised_there(monkeypatch):
+    """Before the sentence pair is done, which is the only one."""
+    words = range(20)
+    sides = [[" ".join(f"{name}{word}" for word in words)] for name in "fe"]
+    monkeypatch.setattr(alignment, "new_scratch", lambda *room: new_scratch(*room, most_work=2_000))
+    aligner = aligner_of(*sides)
+
+    def stopped(*given):
+        found = sweep(*given)
+        signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(alignment, "sweep", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        aligner.sweep()
+    assert aligner._visits.table.tolist() == [-1]
 
 
 def test_customers_are_those_of_sentence_pairs_and_of_tables():

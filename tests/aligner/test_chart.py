@@ -8,12 +8,23 @@ import math
 import numpy as np
 import pytest
 
-from scfg_sampler.aligner.chart import cell_at, fill, likely_cells, sentence_pair, word_scale
+from scfg_sampler.aligner.chart import (
+    _divided,
+    _divided_anywhere,
+    cell_at,
+    clear,
+    fill,
+    likely_cells,
+    sentence_pair,
+    word_scale,
+)
 from scfg_sampler.aligner.phrases import new_phrases
 from scfg_sampler.aligner.sweep import new_scratch, new_visits, sweep
 from scfg_sampler.core.jit import kernel
 from tests.aligner.corpora import SOURCE, TARGET, corpus_of, random_sides
 from tests.oracles.phrase_seatings import Model, Restaurant, Table, ways_of
+
+ENDLESS = 1 << 60  # Of work.
 
 
 @kernel
@@ -21,8 +32,9 @@ def filled(corpus, chart, phrases, sentence, width, scale):
     """The number of cells, and the probability of a sentence pair, not scaled."""
     pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, sentence)
     n, m = len(pair.source_alone), len(pair.target_alone)
-    num_cells = likely_cells(pair, chart, width)
-    return num_cells, fill(chart, num_cells, pair, phrases, scale) / word_scale(pair, 0, n, 0, m, scale)
+    num_cells = likely_cells(pair, chart, width, False)
+    fill(chart, 0, num_cells, pair, phrases, scale, ENDLESS)
+    return num_cells, chart.probs[cell_at(0, n, 0, m, n, m)] / word_scale(pair, 0, n, 0, m, scale)
 
 
 def twin_of(corpus, phrases, source, target):
@@ -98,7 +110,7 @@ def test_the_probability_of_a_sentence_pair_is_that_of_all_derivations(sides, sc
 @kernel
 def cells_of(corpus, chart, sentence, width):
     pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, sentence)
-    return chart.cells[: likely_cells(pair, chart, width)].copy()
+    return chart.cells[: likely_cells(pair, chart, width, False)].copy()
 
 
 def cost_of(probs, alone, inside, given_inside):
@@ -177,7 +189,7 @@ def is_derivable(cells, n, m):
 @kernel
 def cells_within(corpus, chart, sentence, width):
     pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, sentence)
-    return chart.cells[: likely_cells(pair, chart, width)].copy()
+    return chart.cells[: likely_cells(pair, chart, width, False)].copy()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -203,3 +215,66 @@ def test_a_chart_is_as_wide_as_a_derivation_needs_and_no_wider(seed):
         )
         assert visits.room[sentence, 0] == pytest.approx(needed)
     assert (visits.room[60:, 0] > 20.0).any()
+
+
+# ---- Many cells -----------------------------------------------------------------------------------
+
+
+@kernel
+def divided(corpus, chart, phrases, sentence, width):
+    """By cell with words of both sides, the sums over its divisions: as they are listed, and anywhere."""
+    pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, sentence)
+    n, m = len(pair.source_alone), len(pair.target_alone)
+    num_cells = likely_cells(pair, chart, width, False)
+    fill(chart, 0, num_cells, pair, phrases, 300.0, ENDLESS)
+    sums = np.zeros((num_cells, 4))
+    for number in range(num_cells):
+        cell = chart.cells[number]
+        if cell[1] > cell[0] and cell[3] > cell[2]:
+            row = sums[number]
+            row[0], row[1] = _divided(chart, cell, 0, n, m), _divided(chart, cell, 1, n, m)
+            row[2], row[3] = _divided_anywhere(chart, cell, n, m)
+    clear(chart, num_cells, n, m)
+    return sums
+
+
+def test_divisions_are_summed_to_the_last_digit_as_those_that_are_listed():
+    """Whichever is quicker is taken, and the same derivations are drawn."""
+    corpus = corpus_of(*random_sides(4, pairs=40, longest=12, words=30))
+    chart = new_scratch(12, 12, 2_000).chart
+    found = 0
+    for sentence, width in itertools.product(range(8), (5.0, 20.0, 500.0)):
+        sums = divided(corpus, chart, new_phrases(2_000, 0.4, 1.5), sentence, width)
+        np.testing.assert_array_equal(sums[:, 2:], sums[:, :2])
+        found += np.count_nonzero(sums)
+    assert found > 1000
+
+
+def hapaxes(num_pairs, num_words):
+    """Sentence pairs of which nothing can be learnt."""
+    return [
+        [" ".join(f"{name}{pair}.{word}" for word in range(num_words)) for pair in range(num_pairs)]
+        for name in "fe"
+    ]
+
+
+@pytest.mark.parametrize(("most", "width"), [(3_000, 12.2), (400, -1.0)])
+def test_long_pairs_that_would_take_many_cells_have_coarse_charts(most, width):
+    """They are narrower than the first one that is too wide, by half and again, and have a derivation."""
+    corpus = corpus_of(*hapaxes(3, 12))
+    phrases, visits = new_phrases(200, 0.4, 1.5), new_visits(3)
+    scratch = new_scratch(12, 12, 200, most_cells=most, long=6_000)
+    _, _, is_done = sweep(np.random.default_rng(1), np.arange(3), corpus, phrases, scratch, visits, False)
+    assert is_done
+    assert visits.is_coarse.tolist() == [1, 1, 1]
+    assert visits.room[:, 0] == pytest.approx(width, rel=0.5)
+    assert (visits.table >= 0).all()
+    assert not scratch.chart.probs.any()
+
+
+def test_pairs_that_are_not_long_have_as_many_cells_as_they_take():
+    corpus = corpus_of(*hapaxes(3, 12))
+    visits = new_visits(3)
+    scratch = new_scratch(12, 12, 200, most_cells=400)
+    sweep(np.random.default_rng(1), np.arange(3), corpus, new_phrases(200, 0.4, 1.5), scratch, visits, False)
+    assert not visits.is_coarse.any()

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from scfg_sampler.aligner.alignment import PhraseAligner
-from scfg_sampler.aligner.chart import cell_at, fill, likely_cells, sentence_pair
+from scfg_sampler.aligner.chart import cell_at, clear, fill, likely_cells, sentence_pair
 from scfg_sampler.aligner.derivations import draw, new_derivation
-from scfg_sampler.aligner.narrowing import _fill_outside, keep_probable, recall
+from scfg_sampler.aligner.narrowing import _give_anywhere, _give_parts, keep_probable, recall, share_out
 from scfg_sampler.aligner.phrases import new_phrases
 from scfg_sampler.aligner.sweep import new_scratch, new_visits, sweep
 from scfg_sampler.core.jit import kernel
-from tests.aligner.corpora import SOURCE, TARGET, corpus_of, text_of
-from tests.aligner.test_chart import restaurant_of, twin_of
+from tests.aligner.corpora import SOURCE, TARGET, corpus_of, random_sides, text_of
+from tests.aligner.test_chart import ENDLESS, restaurant_of, twin_of
 from tests.oracles.phrase_seatings import ways_of
 
 FIRST = ["das alte haus", *SOURCE], ["the old house", *TARGET]
@@ -26,9 +26,10 @@ def outside_of(corpus, chart, phrases, sentence):
     """The cells of a sentence pair, and by cell in which share of the derivations it is."""
     pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, sentence)
     n, m = len(pair.source_alone), len(pair.target_alone)
-    num_cells = likely_cells(pair, chart, 500.0)
-    whole = fill(chart, num_cells, pair, phrases, 300.0)
-    _fill_outside(chart, num_cells, phrases, 0.0, n, m)
+    num_cells = likely_cells(pair, chart, 500.0, False)
+    fill(chart, 0, num_cells, pair, phrases, 300.0, ENDLESS)
+    whole = chart.probs[cell_at(0, n, 0, m, n, m)]
+    share_out(chart, num_cells, num_cells, phrases, ENDLESS, 0.0)
     shares = np.empty(num_cells)
     for number in range(num_cells):
         cell = chart.cells[number]
@@ -42,11 +43,12 @@ def outside_of(corpus, chart, phrases, sentence):
 def kept_of(rng, corpus, chart, phrases, derivation, sentence, least_share):
     """The cells that are kept of a sentence pair, behind one that was there; and those of the derivation."""
     pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, sentence)
-    num_cells = likely_cells(pair, chart, 500.0)
-    fill(chart, num_cells, pair, phrases, 300.0)
+    num_cells = likely_cells(pair, chart, 500.0, False)
+    fill(chart, 0, num_cells, pair, phrases, 300.0, ENDLESS)
     draw(rng, derivation, chart, pair, phrases, 300.0)
     kept, size = np.zeros((1, 4), np.uint8), 1
-    kept, size = keep_probable(chart, num_cells, phrases, derivation, kept, size, least_share)
+    share_out(chart, num_cells, num_cells, phrases, ENDLESS, least_share)
+    kept, size = keep_probable(chart, num_cells, derivation, kept, size, least_share)
     recalled = chart.cells[: recall(chart, kept, 1, size)].copy()
     return recalled, derivation.cell[: derivation.size[0]].copy()
 
@@ -138,3 +140,34 @@ def test_nothing_is_left_on_charts():
         aligner.sweep()
         assert not aligner._scratch.chart.probs.any()
         assert not aligner._scratch.chart.outside.any()
+
+
+@kernel
+def given(corpus, chart, phrases, sentence, width):
+    """What both ways of giving to parts give, cell by cell and for order and turn: by the way."""
+    pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, sentence)
+    n, m = len(pair.source_alone), len(pair.target_alone)
+    num_cells = likely_cells(pair, chart, width, False)
+    fill(chart, 0, num_cells, pair, phrases, 300.0, ENDLESS)
+    found = np.zeros((2, len(chart.outside)))
+    for way in range(2):
+        for number in range(num_cells - 1, -1, -1):
+            cell = chart.cells[number]
+            for is_inverted in range(2):
+                if cell[1] > cell[0] and cell[3] > cell[2] and way == 0:
+                    _give_parts(chart, cell, is_inverted, 0.1 + is_inverted, n, m)
+                elif cell[1] > cell[0] and cell[3] > cell[2]:
+                    _give_anywhere(chart, cell, is_inverted, 0.1 + is_inverted, n, m)
+        found[way] = chart.outside
+        chart.outside[:] = 0.0
+    clear(chart, num_cells, n, m)
+    return found
+
+
+def test_parts_are_given_the_same_wherever_they_are_looked_for():
+    corpus = corpus_of(*random_sides(4, pairs=40, longest=9, words=30))
+    chart = new_scratch(9, 9, 2_000).chart
+    for sentence, width in ((0, 5.0), (1, 20.0), (2, 500.0), (3, 500.0)):
+        parts, anywhere = given(corpus, chart, new_phrases(2_000, 0.4, 1.5), sentence, width)
+        assert parts.any()
+        np.testing.assert_array_equal(parts, anywhere)
