@@ -13,9 +13,17 @@ import pytest
 import decoder
 from decoder.cli import main
 from decoder.system.agreement import Agreement, _cut_alike
+from decoder.system.system import System
 from decoder.translation.settings import SearchDefaults
 from scfg_sampler.cli import main as sampler
-from scfg_sampler.preparation.preparation import Prepared, load_preparation
+from scfg_sampler.preparation.preparation import (
+    LanguagePreparation,
+    Preparation,
+    Prepared,
+    load_preparation,
+)
+from scfg_sampler.preparation.segments import Plain
+from scfg_sampler.preparation.words import WordSegmenter
 from tests.decoder.system.test_system import SOURCES, TARGETS, WEIGHTS, write
 
 # ---------------------------------------------------------------- what is chosen
@@ -118,6 +126,8 @@ SAID = {
     "names": ("Anna Anna", "man", "cat"),
     "low": ("anna anna", "gentleman", "kitten"),
     "loud": ("dog", "man", "cat"),
+    "four": ("wolf", "man", "cat"),
+    "five": ("dog", "man", "lion"),
 }
 
 
@@ -150,7 +160,7 @@ def parts(tmp_path_factory):
     return folder
 
 
-LOWER = ("low", "loud")  # Their preparation makes all letters small.
+LOWER = ("low", "loud", "four")  # Their preparation makes all letters small.
 
 
 def bundle(folder, grammar, output, preparation):
@@ -196,6 +206,7 @@ def test_translations_of_other_preparations_are_compared_as_text(parts):
     assert words == [["dog"], ["Anna", "Anna"], ["anna", "anna"]]
     assert decoder.Agreement(three).translate_line("Hund.").text == "Anna Anna."
     assert decoder.Agreement(three[::-1]).translate_line("Hund.").text == "Anna Anna."
+    assert decoder.Agreement(three).translate_line("Hund").text == "Anna Anna"  # Nothing else in common.
 
 
 def test_text_is_compared_by_its_words_not_by_what_stands_between_blanks(parts):
@@ -210,6 +221,10 @@ def test_what_a_preparation_makes_of_text_is_told_by_all_that_decides_about_it(p
     assert words.source.does_as(load_preparation(parts / "one").source)
     assert not words.source.does_as(words.target)
     assert not words.source.does_as(lower.source)
+    plain, parted = (
+        LanguagePreparation("en", each, "keep", None) for each in (Plain(), WordSegmenter("en", [], []))
+    )
+    assert not plain.does_as(parted)
     texts = ["--source", f"{parts}/raw.de", "--target", f"{parts}/raw.en", "--dev", "0", "--test", "0"]
     for name, model in (("unigram", "unigram"), ("again", "unigram"), ("bpe", "bpe")):
         more = ["--segment", "subwords:25", "--subword-model", model, "--keep-doubled", "--quiet"]
@@ -248,6 +263,38 @@ def test_a_long_line_of_other_preparations_is_one_systems(parts, order):
     line = "Der Hund läuft. " * 25 + "Der Mann läuft. " * 25 + "Der Katze läuft. " * 5
     found = decoder.Agreement(systems(parts, *order)).translate_line(line)
     assert found.text == ("The dog runs. " * 25 + "The gentleman runs. " * 25 + "The cat runs. " * 5).strip()
+
+
+def test_a_long_line_is_one_systems_where_only_the_target_is_prepared_otherwise(parts):
+    one, two, three, low = systems(parts, "one", "two", "three", "low")
+    mixed = Preparation(one.preparation.source, low.preparation.target, {})
+    three = System(three.decoder, mixed, {})
+    line = "Der Hund läuft. " * 25 + "Der Mann läuft. " * 25 + "Der Katze läuft. " * 5
+    assert decoder.Agreement([two, three, one]).translate_line(line).text == one.translate_line(line).text
+
+
+def test_a_long_piece_weighs_more_than_a_short_one(parts):
+    """Of dogs, of whom most is said, two say the same; of one cat two others do, and differ more."""
+    line = "Der Hund läuft. " * 25 + "Katze"
+    found = decoder.Agreement(systems(parts, "one", "five", "three", "four")).translate_line(line)
+    assert found.text == "The dog runs. " * 25 + "Kitten"
+
+
+def test_pieces_have_the_phrases_and_the_scores_of_whose_they_are(parts):
+    one, names = systems(parts, "one", "names")
+    assert decoder.Agreement([one, names, names]).translate_line("Der Hund läuft.") == names.translate_line(
+        "Der Hund läuft."
+    )
+    line = "Der Hund läuft. " * 60
+    assert decoder.Agreement([one, one]).translate_line(line) == one.translate_line(line)
+
+
+def test_a_piece_in_which_a_system_sees_no_words_is_the_others(parts):
+    one, low = systems(parts, "one", "low")
+    many = prepared_of("h", *["+h"] * 119)
+    few = prepared_of("Hund")._replace(places=[(0, 120)])
+    found = decoder.Agreement([one, low]).translate_prepared("h" * 120, [few, many])
+    assert found.text in ("Dog", low.translate_prepared("h" * 120, many).text)
 
 
 def prepared_of(*words):
