@@ -286,7 +286,10 @@ def test_pieces_have_the_phrases_and_the_scores_of_whose_they_are(parts):
         "Der Hund läuft."
     )
     line = "Der Hund läuft. " * 60
-    assert decoder.Agreement([one, one]).translate_line(line) == one.translate_line(line)
+    found = decoder.Agreement([one, one]).translate_line(line)
+    assert found == one.translate_line(line)
+    pieces = ("Der Hund läuft. " * sentences for sentences in (25, 25, 10))
+    assert found.score == pytest.approx(sum(one.translate_line(piece).score for piece in pieces))
 
 
 def test_a_piece_in_which_a_system_sees_no_words_is_the_others(parts):
