@@ -22,9 +22,8 @@ from decoder.expressions.forms import FORMS, from_linear, write
 from decoder.expressions.questions import cut_words, question_words
 from decoder.expressions.ranker import Candidate, Ranker, candidate_scores, probabilities
 from decoder.translation.results import Translation, summed
-from scfg_sampler.core.arguments import of_arguments, require_count, require_type, require_whole
-from scfg_sampler.core.limits import require_number
-from scfg_sampler.core.streams import in_order
+from scfg_sampler.core.arguments import require_count, require_type
+from scfg_sampler.core.streams import each_line
 from scfg_sampler.core.wording import counted
 
 __all__ = ["LONGEST", "Parse", "Parser", "Reading"]
@@ -113,13 +112,7 @@ class Parser:
 
     def stream(self, lines: Iterable[str], *, threads: int = 1) -> Iterator[Parse]:
         """The same, each as soon as it is found."""
-        if isinstance(lines, str):
-            raise TypeError("lines is a string; give a list of lines, or the string to parse_line")
-        require_type("lines", lines, Iterable, "a list of lines")
-        threads = require_whole("threads", threads)
-        with of_arguments():
-            require_number("threads", threads)
-        return in_order(self.parse_line, lines, threads)
+        return each_line(self.parse_line, lines, threads)
 
     def parse_line(self, line: str) -> Parse:
         """The best parse of a question."""

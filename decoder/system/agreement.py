@@ -35,11 +35,9 @@ from scfg_sampler.core.arguments import (
     of_arguments,
     require_count,
     require_type,
-    require_whole,
     settings_of,
 )
-from scfg_sampler.core.limits import require_number
-from scfg_sampler.core.streams import in_order
+from scfg_sampler.core.streams import each_line
 from scfg_sampler.preparation.preparation import Prepared
 
 __all__ = ["SIZE", "Agreement", "translates"]
@@ -117,13 +115,7 @@ class Agreement:
 
     def stream(self, lines: Iterable[str], *, threads: int = 1) -> Iterator[SystemTranslation]:
         """The same, each as soon as it is found."""
-        if isinstance(lines, str):
-            raise TypeError("lines is a string; give a list of lines, or the string to translate_line")
-        require_type("lines", lines, Iterable, "a list of lines")
-        threads = require_whole("threads", threads)
-        with of_arguments():
-            require_number("threads", threads)
-        return in_order(self.translate_line, lines, threads)
+        return each_line(self.translate_line, lines, threads)
 
     def translate_line(self, line: str) -> SystemTranslation:
         """The translation of one line; of one without words "". Its score is that of whose it is."""

@@ -30,15 +30,12 @@ from decoder.translation.derivations import derivation_record
 from decoder.translation.results import SearchResult, Translation
 from decoder.translation.settings import SearchDefaults
 from scfg_sampler.core.arguments import (
-    of_arguments,
     require_count,
     require_path,
     require_type,
-    require_whole,
 )
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.core.limits import require_number
-from scfg_sampler.core.streams import in_order
+from scfg_sampler.core.streams import each_line
 from scfg_sampler.core.wording import counted
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
 from scfg_sampler.preparation.preparation import Preparation, Prepared, load_preparation
@@ -128,13 +125,7 @@ class System:
 
     def stream(self, lines: Iterable[str], *, threads: int = 1) -> Iterator[SystemTranslation]:
         """The same, each as soon as it is found."""
-        if isinstance(lines, str):
-            raise TypeError("lines is a string; give a list of lines, or the string to translate_line")
-        require_type("lines", lines, Iterable, "a list of lines")
-        threads = require_whole("threads", threads)
-        with of_arguments():
-            require_number("threads", threads)
-        return in_order(self.translate_line, lines, threads)
+        return each_line(self.translate_line, lines, threads)
 
     def translate_line(self, line: str) -> SystemTranslation:
         """The translation of one line; of one without words "" ."""

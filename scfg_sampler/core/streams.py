@@ -14,16 +14,36 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
+from scfg_sampler.core.arguments import of_arguments, require_type, require_whole
 from scfg_sampler.core.executors import Executor, Result
 from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.mapped import MappedFile, content_of, mapped_file, value_in
 
-__all__ = ["in_order", "ordered"]
+__all__ = ["each_line", "in_order", "ordered"]
 
 _PATIENCE = 0.02  # Seconds in which a batch may become fuller.
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+def each_line(task: Callable[[str], R], lines: Iterable[str], threads: int) -> Iterator[R]:
+    """What a method for one line of text finds of each of several, as `in_order`; of arguments of a notebook.
+
+    Raises
+    ------
+    TypeError
+        The lines are a string, which is for the method itself, or none that can be gone through.
+    ValueError
+        `threads` is out of range.
+    """
+    if isinstance(lines, str):
+        raise TypeError(f"lines is a string; give a list of lines, or the string to {task.__name__}")
+    require_type("lines", lines, Iterable, "a list of lines")
+    threads = require_whole("threads", threads)
+    with of_arguments():
+        require_number("threads", threads)
+    return in_order(task, lines, threads)
 
 
 def in_order(task: Callable[[T], R], inputs: Iterable[T], threads: int = 1) -> Iterator[R]:
