@@ -67,8 +67,7 @@ def share_out(
     opening = opening_prob(phrases)
     straight, inverted = opening * symbol_prob(phrases, STRAIGHT), opening * symbol_prob(phrases, INVERTED)
     gives_anywhere = is_dense(num_cells, n, m)
-    if number == num_cells:
-        chart.outside[cell_at(0, n, 0, m, n, m)] = 1.0
+    chart.outside[cell_at(0, n, 0, m, n, m)] = 1.0
     while number > 0 and work > 0:
         number -= 1
         cell = chart.cells[number]

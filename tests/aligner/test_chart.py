@@ -14,6 +14,7 @@ from scfg_sampler.aligner.chart import (
     cell_at,
     clear,
     fill,
+    is_dense,
     likely_cells,
     sentence_pair,
     word_scale,
@@ -215,6 +216,47 @@ def test_a_chart_is_as_wide_as_a_derivation_needs_and_no_wider(seed):
         )
         assert visits.room[sentence, 0] == pytest.approx(needed)
     assert (visits.room[60:, 0] > 20.0).any()
+
+
+@kernel
+def filled_at_a_time(corpus, chart, phrases, cells, work):
+    """The probabilities of cells of the first sentence pair; how often filling began or went on."""
+    pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, 0)
+    n, m = len(pair.source_alone), len(pair.target_alone)
+    chart.cells[: len(cells)] = cells
+    number = times = 0
+    while number < len(cells):
+        number, _ = fill(chart, number, len(cells), pair, phrases, 300.0, work)
+        times += 1
+    probs = np.empty(len(cells))
+    for number in range(len(cells)):
+        cell = cells[number]
+        probs[number] = chart.probs[cell_at(cell[0], cell[1], cell[2], cell[3], n, m)]
+    clear(chart, len(cells), n, m)
+    return probs, times
+
+
+def test_a_chart_filled_a_little_at_a_time_is_that_filled_at_once():
+    """Stopped after each cell, or after some, it keeps its lists of cells that may be parts."""
+    words = range(30)
+    corpus = corpus_of(*([" ".join(f"{side}{word}" for word in words)] for side in "fe"))
+    near = [
+        (i, j, k, l)
+        for i, j in itertools.combinations_with_replacement(range(31), 2)
+        for k, l in itertools.combinations_with_replacement(range(31), 2)
+        if abs(i - k) + abs(j - l) <= 1 and j + l > i + k
+    ]
+    cells = np.array(sorted(near, key=lambda cell: cell[1] - cell[0] + cell[3] - cell[2]), np.uint8)
+    assert not is_dense(len(cells), 30, 30)
+    chart, phrases = new_scratch(30, 30, 100).chart, new_phrases(100, 0.4, 1.5)
+    whole, once = filled_at_a_time(corpus, chart, phrases, cells, ENDLESS)
+    each, every = filled_at_a_time(corpus, chart, phrases, cells, 1)
+    some, several = filled_at_a_time(corpus, chart, phrases, cells, 50)
+    assert whole[-1] > 0.0
+    assert (once, every) == (1, len(cells))
+    assert 5 < several < every
+    np.testing.assert_array_equal(each, whole)
+    np.testing.assert_array_equal(some, whole)
 
 
 # ---- Many cells -----------------------------------------------------------------------------------
