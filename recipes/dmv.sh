@@ -49,6 +49,7 @@ train() { # MODEL ARGUMENT…: training that was stopped goes on
     if [ "$RESUMING" = 1 ] && [ -f "$model.checkpoint.npz" ]; then
         dmv resume "$model"
     else
+        rm -f "$model.checkpoint.npz" # Of other settings; should `train` be stopped at once, it is nothing to go on with.
         dmv train "$@" --output "$model" --overwrite
     fi
 }

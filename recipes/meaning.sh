@@ -190,12 +190,12 @@ expressions_of() { # DIR
 }
 
 tune_grammar() { # GRAMMAR OPTION…
-    local grammar=$1 restart=--overwrite
+    local grammar=$1
     shift
-    [ "$RESUMING" = 0 ] || restart=""
+    forget_tuning "$grammar"
     decoder tune --grammar "$OUT/$grammar.gz" --lm "$OUT/lm.arpa" --source "$OUT/dev.$LANGUAGE" \
         --references "$OUT/dev.mr" --method pro --widen 1.5 --threads "$THREADS" \
-        --output "$OUT/$grammar.weights.json" ${restart:+"$restart"} "$@"
+        --output "$OUT/$grammar.weights.json" "$@"
 }
 
 parse_set() { # GRAMMAR NAME SET OPTION…: expressions, a line for each question, empty where there is none

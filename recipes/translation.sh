@@ -336,11 +336,14 @@ sample_or_resume() { # RUN OPTION…
 }
 
 tune() { # GRAMMAR WEIGHTS OPTION…: an interrupted step goes on with the rounds it has done
-    local grammar=$1 weights=$2 restart=--overwrite
+    local grammar=$1 weights=$2
     shift 2
-    [ "$RESUMING" = 0 ] || restart=""
+    forget_tuning "$weights"
     decoder tune --grammar "$OUT/$grammar.filtered.gz" --lm "$OUT/lm.arpa" --output "$OUT/$weights.weights.json" \
-        --threads "$THREADS" ${SCHEDULER:+--scheduler "$SCHEDULER"} ${restart:+"$restart"} "$@"
+        --threads "$THREADS" ${SCHEDULER:+--scheduler "$SCHEDULER"} "$@"
+}
+forget_tuning() { # WEIGHTS: rounds of other settings go first; a program stopped as it begins would leave them to the next
+    [ "$RESUMING" = 1 ] || rm -rf "$OUT/$1.weights.json.state"
 }
 
 translate() { # GRAMMAR WEIGHTS OPTION…

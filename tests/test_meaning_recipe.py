@@ -414,3 +414,12 @@ def test_what_is_done_is_not_done_again(finished):
         "rank",
         "bundle-parser",
     }
+
+
+def test_tuning_of_other_settings_that_was_stopped_at_once_begins_anew(unranked):
+    state = unranked.stand_in / "run" / "hiero.weights.json.state"
+    state.mkdir()
+    up_to(
+        "tune", recipe, unranked.stand_in, "--folds", "0", "--letters", "4", "--beam", "70", "--rounds", "2"
+    )
+    assert not state.exists()

@@ -293,6 +293,22 @@ def test_what_is_lost_while_the_recipe_is_stopped_is_made_again(stand_in):
     assert commands(stand_in) == ["train-lm", "tune", "bundle", *AFTER_SYSTEM]
 
 
+def test_tuning_of_other_settings_that_was_stopped_at_once_begins_anew(finished):
+    """What it finds of the settings before it would refuse; the program had no time to remove that."""
+    stand_in = finished.stand_in
+    state = stand_in / "run" / "sampled.weights.json.state"
+    state.mkdir()
+    (state / "round-000.npz").touch()
+    up_to("tune", recipe, stand_in, "--rounds", "2")
+    assert not state.exists()
+    state.mkdir()
+    calls(stand_in)
+    assert recipe(stand_in, "--rounds", "2").returncode == 0
+    tuning = next(line for line in calls(stand_in) if " tune " in line)
+    assert state.exists()
+    assert "--overwrite" not in tuning
+
+
 def test_a_summary_that_fails_ends_the_recipe(finished):
     # Which is done before, all but the example.
     assert up_to("translate", recipe, finished.stand_in).stdout == ""

@@ -74,6 +74,18 @@ def test_training_that_was_stopped_goes_on(recipe, tmp_path):
     assert "dmv train" in third
 
 
+def test_training_of_other_settings_that_was_stopped_at_once_begins_anew(recipe, tmp_path):
+    (tmp_path / "broken").write_text("dmv")
+    assert recipe("--seeds", "0").returncode == 2
+    checkpoint = tmp_path / "run" / "em.model.txt.checkpoint.npz"
+    checkpoint.touch()
+    assert recipe("--seeds", "0", "--rounds", "7").returncode == 2
+    assert not checkpoint.exists()
+    (tmp_path / "broken").unlink()
+    assert recipe("--seeds", "0", "--rounds", "7").returncode == 0
+    assert "dmv train" in calls(tmp_path)[0]
+
+
 def test_heads_are_drawn_that_the_tags_have(recipe, tmp_path):
     outcome = recipe("--seeds", "0", "--tags", "upos")
     assert outcome.returncode == 0, outcome.stderr
