@@ -264,8 +264,10 @@ name_prepared() {
     done
 }
 
-tell_prepared() { # what `sampler prepare` said of the text: its table and its warnings, not how far it was meanwhile
-    sed -n '/^ *-\{0,1\}[0-9,]*  /p; /^warning: /p' "$OUT/logs/prepare.log" >&2
+# What `sampler prepare` said of the text: its table and its warnings, not how far it was meanwhile, nor which alignments
+# it removed, as the next step makes them again, and that is told of whenever the recipe is.
+tell_prepared() {
+    sed -n '/^warning: .* is removed: it aligned /d; /^ *-\{0,1\}[0-9,]*  /p; /^warning: /p' "$OUT/logs/prepare.log" >&2
 }
 
 # Both programs on a few sentences, side by side: so the steps below find everything compiled, and their seconds

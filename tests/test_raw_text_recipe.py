@@ -184,6 +184,7 @@ def test_what_prepare_said_of_the_text_is_shown_as_it_stood(tmp_path):
         "learning the segmentation: 0:00:00 so far",
         *told[:2],
         "reading: 12,000, 800 a second",
+        "warning: run/data/train.de-en.gdfa is removed: it aligned text that was there before",
         *told[2:],
     )
     (tmp_path / "logs").mkdir()
