@@ -35,6 +35,8 @@ _LARGEST_COUNT = (
 )
 _PARTS = ("sample", "system")
 """What recipes call a run and a system within their directory."""
+_AGREEING = ("system-sampled", "system-hiero")
+"""What they call two systems that agree, in place of the one."""
 
 
 class ExploredRun:
@@ -181,8 +183,8 @@ def open_sources(paths: Sequence[PathLike]) -> Sources:
     Parameters
     ----------
     paths : sequence of path
-        Run directories, systems, or directories that hold a run called `sample`, a system called `system`, or
-        both, as recipes leave them.
+        Run directories, systems, or directories that hold a run called `sample`, a system called `system` or
+        two called `system-sampled` and `system-hiero`, or both, as recipes leave them.
 
     Raises
     ------
@@ -194,12 +196,14 @@ def open_sources(paths: Sequence[PathLike]) -> Sources:
     for path, name in zip(paths, distinct_names(paths), strict=True):
         parts = [path, *(Path(path) / part for part in _PARTS)]
         found_runs = [part for part in parts if (Path(part) / RECORD).is_file()]
-        found_systems = [part for part in parts if is_system(part)]
+        found_systems = [(part, name) for part in parts if is_system(part)][:1] or [
+            (Path(path) / part, f"{name}/{part}") for part in _AGREEING if is_system(Path(path) / part)
+        ]
         if not found_runs and not found_systems:
             hint = "Name what 'sample' or 'scfg-decoder bundle' wrote, or the directory of a recipe"
             raise InputError(path, None, "holds neither a run nor a system", hint)
         runs += [ExploredRun(part, name) for part in found_runs[:1]]
-        systems += [ExploredSystem(part, name) for part in found_systems[:1]]
+        systems += [ExploredSystem(*found) for found in found_systems]
     return Sources(runs, systems)
 
 

@@ -340,6 +340,13 @@ def test_systems_of_one_name_are_told_apart_by_where_they_are(explored_directory
     assert names(*[tmp_path / "old" / "system"] * 2) == ["system", "system"]
 
 
+def test_two_systems_of_a_recipe_that_agree_are_both_shown(explored_directory, tmp_path):
+    for kind in ("hiero", "sampled"):
+        shutil.copytree(explored_directory / "system", tmp_path / "run" / f"system-{kind}")
+    found = open_sources([tmp_path / "run"])
+    assert [each.name for each in found.systems] == ["run/system-sampled", "run/system-hiero"]
+
+
 def test_run_that_has_counted_nothing_yet_says_so(tmp_path):
     from tests.learner.test_commands import sample, write_corpus
 
