@@ -6,7 +6,8 @@
 # Line k of both files, plain or gzipped (.gz), belongs together; XX and YY are their languages, as in de en. The text
 # is cleaned, split, segmented, aligned by eflomal; then a grammar and a language model are learnt from it, weights
 # tuned, and the raw test set translated and scored. DIR/system is what translates; it may be moved elsewhere. With
-# --kind both, DIR/system-sampled and DIR/system-hiero do together.
+# --kind both, DIR/system-sampled and DIR/system-hiero do together. Systems of another --kind that are in DIR are removed
+# when those of this one have been made.
 #
 # Options
 #   --output DIR      where the results go; default: runs/ and the languages
@@ -174,6 +175,19 @@ for at in "${!KINDS[@]}"; do
         decoder bundle --grammar "$OUT/$kind.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$kind.weights.json" \
         --preparation "$DATA" --output "$OUT/$system" ${BEAM:+--beam "$BEAM"}
 done
+
+remove_others() { # systems of another --kind, which may be of other text, and what they were worth
+    local step suffix removed=""
+    for suffix in "" -sampled -hiero; do
+        case " ${SYSTEMS[*]} " in *" system$suffix "*) continue ;; esac
+        for step in "system$suffix" ${suffix:+"translate$suffix" "evaluate$suffix"}; do
+            undo_step "$step"
+            removed+=${undone:+"${removed:+, }$undone"}
+        done
+    done
+    [ -z "$removed" ] || say "what was made with another --kind is removed: $removed"
+}
+remove_others
 
 # ------------------------------------------------------------------ what it is worth
 

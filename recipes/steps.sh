@@ -286,6 +286,25 @@ write_record() { # FILE CHECKSUMS PRODUCT…
     printf '%s\n\n%s' "$(states_of "$@")" "$checksums" >"$record"
 }
 
+# undo_step NAME: removes what the step has made, so that it is to be done, but nothing that others put there; sets `undone`
+# to the first of what was there, or to nothing.
+undo_step() {
+    local record=$OUT/logs/$1.products recorded="" line made=() at
+    undone=""
+    [ -f "$record" ] || return 0
+    IFS= read -r -d '' recorded <"$record" || true
+    while IFS= read -r line; do
+        case $line in *./*) made+=("$OUT/${line#*./}") ;; esac
+    done <<<"${recorded#*$'\n\n'}"
+    [ ! -L "${made[0]-}" ] || return 0 # What others have moved elsewhere is theirs.
+    rm -f "$OUT/logs/$1".{done,begun,products}
+    for ((at = ${#made[@]} - 1; at >= 0; at--)); do # Directories come before what is in them.
+        [ -e "${made[at]}" ] || continue
+        if [ -d "${made[at]}" ]; then rmdir "${made[at]}" 2>/dev/null || true; else rm "${made[at]}"; fi
+        undone=${made[at]#"$OUT"/}
+    done
+}
+
 # What these two print is taken by $( ), whose process becomes `find`.
 
 states_of() { # PRODUCT…: sizes and times of their files, and what directories there are

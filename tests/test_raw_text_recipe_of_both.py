@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.recipe_calls import Finished, calls, unrecorded
+from tests.recipe_calls import Finished, calls, unrecorded, up_to
 from tests.test_raw_text_recipe import commands, recipe, set_up
 
 
@@ -74,3 +74,42 @@ def test_a_second_grammar_is_learnt_beside_the_one_that_is_there(stand_in):
     for name in ("test", "test-sampled", "test-hiero"):
         assert f"{name}.txt and {name}.json told of a test set, and are removed" in said
         assert not (stand_in / "run" / f"{name}.txt").exists()
+
+
+def test_systems_of_another_kind_are_removed_once_there_are_those_of_this_one(stand_in):
+    Finished(stand_in, recipe)
+    run = stand_in / "run"
+    (run / "system" / "note").write_text("of somebody\n")
+    (run / "logs" / "system.products").write_text("\n\n./system\n1 2 ./system/grammar.bin\n")
+    (run / "system" / "grammar.bin").touch()
+    up_to("bundle", recipe, stand_in, "--kind", "both")
+    assert (run / "system" / "grammar.bin").exists()
+    said = recipe(stand_in, "--kind", "both").stderr
+    assert "] what was made with another --kind is removed: system\n" in said
+    assert [path.name for path in (run / "system").iterdir()] == ["note"]
+    (run / "system" / "note").unlink()
+    (run / "system").rmdir()
+    assert "removed" not in recipe(stand_in, "--kind", "both").stderr
+    said = recipe(stand_in, "--kind", "hiero").stderr
+    gone = [
+        name.format(kind)
+        for kind in ("sampled", "hiero")
+        for name in ("system-{}", "test-{}.txt", "test-{}.json")
+    ]
+    assert f"] what was made with another --kind is removed: {', '.join(gone)}\n" in said
+    assert not any((run / name).exists() for name in gone)
+    assert (run / "system").exists()
+    assert (run / "test.json").exists()
+    assert "left)" in recipe(stand_in, "--kind", "both").stderr.split("system-sampled (about", 1)[1]
+
+
+def test_what_others_call_a_system_is_left(stand_in):
+    run = stand_in / "run"
+    (run / "system-hiero").mkdir(parents=True)
+    assert "removed" not in recipe(stand_in).stderr
+    assert (run / "system-hiero").exists()
+    (run / "system").rename(stand_in / "elsewhere")
+    (run / "system").symlink_to(stand_in / "elsewhere")
+    (run / "system-hiero").rmdir()
+    assert "removed" not in recipe(stand_in, "--kind", "both").stderr
+    assert (run / "system").exists()
