@@ -16,6 +16,7 @@ COMMANDS = (
     "segment",
     "align",
     "symmetrise",
+    "classes",
     "forest",
     "sample",
     "resume",
