@@ -30,6 +30,8 @@
 #   union-loose-tenth … a tenth as many as hiero-loose-target has
 #   union-exact       as union, but which customers sit at which table is sampled, too
 #   union-types       … and every phrase has one of two types
+#   union-classes     as union-exact, and phrases have as label the classes of their first target word and their last,
+#                     of four classes that are learnt of the text
 #   union-free        as union, but unaligned words belong to any rule that could hold them
 # and with --more-alignments, every pair counting once, the chain choosing an alignment:
 #   choose            as union, for each phrase
@@ -79,7 +81,7 @@ ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" CONSENSUS="" SEEDS=3 O
 METHOD=pro ROUNDS=6 BEAM=100 WIDEN=0 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
 ROWS_OF_ONE=hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth,free,free-tenth
-ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-annotated,union-redundancy,union-tenth,union-loose-tenth,union-exact,union-types,union-free,choose,choose-sentence
+ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-annotated,union-redundancy,union-tenth,union-loose-tenth,union-exact,union-types,union-classes,union-free,choose,choose-sentence
 parse_options --overwrite --output= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --consensus= --seeds= --order= --method= \
     --rounds= --beam= --widen= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
@@ -116,7 +118,7 @@ origin() { # ROW
         free) echo free ;;
         free-tenth) echo free --prune redundancy --keep "$(tenth)" ;;
         union) echo union ;;
-        union-exact | union-types | union-free) echo "$1" ;;
+        union-exact | union-types | union-classes | union-free) echo "$1" ;;
         choose | choose-sentence) echo "$1" ;;
         union-redundancy) echo union --prune redundancy ;;
         union-tenth) echo union --prune redundancy --keep "$(tenth)" ;;
@@ -132,7 +134,7 @@ sampling() { # RUN: options of sample
         ours) echo --iterations 60 --burn-in 20 ;;
         free) echo --iterations 60 --burn-in 20 --unaligned free ;;
         union) echo --iterations 120 --burn-in 20 --discount 0.8 ;;
-        union-exact) echo --iterations 120 --burn-in 20 --discount 0.8 --tables exact ;;
+        union-exact | union-classes) echo --iterations 120 --burn-in 20 --discount 0.8 --tables exact ;;
         union-types) echo --iterations 120 --burn-in 20 --discount 0.8 --types 2 ;;
         union-free) echo --iterations 120 --burn-in 20 --discount 0.8 --unaligned free ;;
         choose) echo --iterations 120 --burn-in 20 --discount 0.8 --choose phrase ;;
@@ -231,11 +233,17 @@ make_grammar() { # ROW: the table, and the rules of it that the texts can use
             return
             ;;
     esac
-    local from options run chain corpus_options
+    local from options run chain corpus_options learnt=()
     corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT")
     case $1 in
         union* | choose*) corpus_options+=("${ALIGNMENTS[@]:1}") ;;
     esac
+    if [ "$1" = union-classes ]; then
+        learnt=(classes)
+        planned_step classes "$TRAIN_TARGET" --makes "classes.$TARGET" -- \
+            sampler classes "$TRAIN_TARGET" --number 4 --output "$OUT/classes.$TARGET"
+        corpus_options+=(--labels "$OUT/classes.$TARGET" --labels-form classes)
+    fi
     from=$(origin "$1")
     read -ra options <<<"$from"
     run=${options[0]}
@@ -245,7 +253,7 @@ make_grammar() { # ROW: the table, and the rules of it that the texts can use
     else
         chain=$(sampling "$run")
         read -ra chain <<<"$chain"
-        planned_step "sample-$run" "${corpus[@]}" --makes "$run.run" -- \
+        planned_step "sample-$run" "${corpus[@]}" ${learnt[@]+"${learnt[@]}"} --makes "$run.run" -- \
             sample_or_resume "$OUT/$run.run" "${corpus_options[@]}" --seed "$SEED" "${chain[@]}"
         planned_step "grammar-$1" "sample-$run" --makes "$1.gz" -- \
             sampler grammar "$OUT/$run.run" --output "$OUT/$1.gz" "${options[@]:1}"

@@ -180,7 +180,7 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
     outcome = bleu_recipe(stand_in, data, *more, recipe=TABLE2)
     assert outcome.returncode == 0, outcome.stderr
     first, second, _ = outcome.stdout.split("\n\n")
-    last = [re.split("  +", line.strip())[0] for line in first.splitlines()[-10:]]
+    last = [re.split("  +", line.strip())[0] for line in first.splitlines()[-11:]]
     assert last == [
         "union",
         "union-annotated",
@@ -189,6 +189,7 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
         "union-loose-tenth",
         "union-exact",
         "union-types",
+        "union-classes",
         "union-free",
         "choose",
         "choose-sentence",
@@ -200,14 +201,15 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
         ["union", "hiero-loose-target", "union-annotated"]
     ]
     noted = [line for line in done if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))]
-    assert len(noted) == 17  # As many runs as without, four of the union, two that choose, six extractions.
+    assert len(noted) == 18  # As many runs as without, five of the union, two that choose, six extractions.
     for line in noted:
         found = [re.search("xx-en.([a-z]+)", word)[1] for word in line.split() if "xx-en" in word]
         several = "union" in line or "choose" in line
         assert found == (["gold", "hand", "my"] if several else ["gold"]), line
         assert "sample" not in line.split()[1] or ("--discount 0.8" in line) == several
         assert ("--types 2" in line) == ("/union-types.run " in line)
-        assert ("--tables exact" in line) == ("/union-exact.run " in line)
+        assert ("--tables exact" in line) == ("/union-exact.run " in line or "/union-classes.run " in line)
+        assert ("classes.en --labels-form classes" in line) == ("/union-classes.run " in line)
         for way, name in (("phrase", "choose"), ("sentence", "choose-sentence")):
             assert (f"--choose {way}" in line) == (f"/{name}.run " in line)
     tuned = [line for line in done if line.startswith("decoder tune --grammar") and "/compile/" not in line]
@@ -237,7 +239,8 @@ def test_table2_splits_the_translations_by_set(stand_in):
 
 
 ROWS = ("last", "average", "ours", "ours-tenth", "union-hiero", "union", "union-loose-tenth")
-ROWS += ("union-annotated", "union-exact", "union-types", "union-free", "choose", "choose-sentence")
+ROWS += ("union-annotated", "union-exact", "union-types", "union-classes", "union-free")
+ROWS += ("choose", "choose-sentence")
 
 
 @pytest.mark.slow

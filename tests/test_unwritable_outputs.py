@@ -126,6 +126,7 @@ def test_full_device_instead_of_a_run_directory_is_one_line(here, capsys, main, 
             "--alignment",
         ),
         (scfg_sampler.cli.main, "symmetrise --forward a --reverse b --output a", "a", "--forward"),
+        (scfg_sampler.cli.main, "classes e --output e", "e", "TEXT"),
         (decoder.cli.main, "train-lm e --output e", "e", "TEXT"),
         (decoder.cli.main, "tune --grammar g --lm l --source f --references e --output g", "g", "--grammar"),
         (

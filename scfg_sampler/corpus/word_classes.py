@@ -27,6 +27,7 @@ import numpy as np
 from scfg_sampler.core import elementary
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["WordClasses", "learn_classes"]
@@ -106,7 +107,7 @@ def learn_classes(
             raise SettingsError(f"{option} is {value}, but must be at least 1")
     words, count, pairs = _counted(lines)
     if len(words) < number:
-        raise SettingsError(f"--number is {number}, but there are only {len(words)} different words")
+        raise SettingsError(f"--number is {number}, but the text has {counted(len(words), 'different word')}")
     following, before, itself = _neighbours(pairs, len(words))
     label = np.arange(len(words) + 1, dtype=np.int32) % number
     label[-1] = number

@@ -118,7 +118,7 @@ def test_how_many_words_are_moved_at_a_time_changes_nothing(monkeypatch):
     [
         ({"number": 0}, "--number is 0, but must be at least 1"),
         ({"number": 2, "passes": 0}, "--passes is 0, but must be at least 1"),
-        ({"number": 3}, "--number is 3, but there are only 2 different words"),
+        ({"number": 3}, "--number is 3, but the text has 2 different words"),
     ],
 )
 def test_numbers_that_are_no_good_are_told(settings, message):
@@ -147,7 +147,7 @@ def test_the_command_writes_a_class_for_every_word(tmp_path, capsys):
 def test_the_command_tells_of_a_text_with_too_few_words(tmp_path, capsys):
     (tmp_path / "text").write_text("a b\n", "utf-8")
     assert main(["classes", str(tmp_path / "text"), "--output", str(tmp_path / "out")]) == 2
-    message = "scfg-sampler: --number is 4, but there are only 2 different words"
+    message = "scfg-sampler: --number is 4, but the text has 2 different words"
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
