@@ -24,6 +24,7 @@ case "$*" in
     *" --version") [ -f "$here/$name.has-pip" ] ;;
     "-m ensurepip") [ ! -f "$here/no-ensurepip" ] && touch "$here/inside.has-pip" ;;
     *" install "*)
+        trap 'trap - INT; kill -INT $$' INT # bash goes on where what it waits for has just ended by itself.
         while [ -f "$here/is-slow" ]; do sleep 0.05; done
         [ ! -f "$here/$name.fails" ] || {{ echo "no index" && exit 1; }}
         ;;
