@@ -16,6 +16,26 @@ from tests.test_docs import PROGRAMS, ROOT
 PAGES = sorted(path.name for path in (ROOT / "docs" / "do").glob("*.md"))
 DATA = ROOT / "data" / "novish-en"
 
+# What a page begins with that others tell how to make: the systems that agree, and raw text.
+BEFORE = {
+    "consensus.md": """
+scfg-sampler prepare --source train.fr --target train.en --dev 20 --test 10 --output mydata
+scfg-decoder train-lm train.en --output en.arpa
+scfg-sampler extract --source train.fr --target train.en --alignment train.fr-en.gdfa --output hiero.gz
+scfg-sampler sample --source train.fr --target train.en --alignment train.fr-en.gdfa --output run \\
+    --iterations 4 --burn-in 2
+scfg-sampler grammar run --output ours.gz
+for kind in sampled hiero; do
+    name=${kind/sampled/ours}
+    scfg-decoder tune --grammar $name.gz --lm en.arpa --source dev.fr --references dev.en --rounds 1 \\
+        --output $name.json
+    scfg-decoder bundle --grammar $name.gz --lm en.arpa --weights $name.json --preparation mydata \\
+        --output system-$kind
+done
+cp test.fr raw.fr
+"""
+}
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -44,7 +64,7 @@ def test_a_how_to_does_what_it_says(page, folder):
     if "scfg-sampler align " in "".join(blocks) and importlib.util.find_spec("eflomal") is None:
         pytest.skip("needs eflomal: pip install 'scfg-sampler[align]'")
     environment = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    script = "set -euo pipefail\n" + "".join(blocks)
+    script = "set -euo pipefail\n" + BEFORE.get(page, "") + "".join(blocks)
     done = subprocess.run(
         ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
