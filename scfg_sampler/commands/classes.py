@@ -63,6 +63,7 @@ def run(options: argparse.Namespace) -> None:
             options.number,
             passes=options.passes,
             tell=lambda words, moved: advance(words, ""),
+            name=str(options.text),
         )
     names = found.names
     with atomic_output(options.output) as out:

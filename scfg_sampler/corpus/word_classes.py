@@ -77,6 +77,7 @@ def learn_classes(
     *,
     passes: int = 30,
     tell: Callable[[int, int], object] = lambda words, moved: None,
+    name: str = "the text",
 ) -> WordClasses:
     """The classes of the words of a text.
 
@@ -90,6 +91,8 @@ def learn_classes(
         How often every word is looked at, if some still move.
     tell : callable, optional
         Is told of words looked at and, of these, moved.
+    name : str, optional
+        What an error calls the text.
 
     Raises
     ------
@@ -107,7 +110,7 @@ def learn_classes(
             raise SettingsError(f"{option} is {value}, but must be at least 1")
     words, count, pairs = _counted(lines)
     if len(words) < number:
-        raise SettingsError(f"--number is {number}, but the text has {counted(len(words), 'different word')}")
+        raise SettingsError(f"--number is {number}, but {name} has {counted(len(words), 'different word')}")
     following, before, itself = _neighbours(pairs, len(words))
     label = np.arange(len(words) + 1, dtype=np.int32) % number
     label[-1] = number

@@ -147,7 +147,7 @@ def test_the_command_writes_a_class_for_every_word(tmp_path, capsys):
 def test_the_command_tells_of_a_text_with_too_few_words(tmp_path, capsys):
     (tmp_path / "text").write_text("a b\n", "utf-8")
     assert main(["classes", str(tmp_path / "text"), "--output", str(tmp_path / "out")]) == 2
-    message = "scfg-sampler: --number is 4, but the text has 2 different words"
+    message = f"scfg-sampler: --number is 4, but {tmp_path / 'text'} has 2 different words"
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
