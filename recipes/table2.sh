@@ -27,6 +27,8 @@
 #   union-annotated   … with the phrase probabilities and counts of hiero-loose-target as features, too
 #   union-redundancy  … without redundant rules
 #   union-tenth       … of these the most frequent, a tenth as many as the baseline has
+#   union-twentieth   … a twentieth as many
+#   union-tenth-annotated, union-twentieth-annotated  … these, with the features of union-annotated
 #   union-loose-tenth … a tenth as many as hiero-loose-target has
 #   union-exact       as union, but which customers sit at which table is sampled, too
 #   union-types       … and every phrase has one of two types
@@ -38,7 +40,7 @@
 #   choose-sentence   … for each sentence
 #
 # The first table has weights that were tuned on the baseline and are used throughout, as in the paper: weights for
-# LogPosterior, LogLabels and the features of union-annotated, which the baseline does not have, are 0. p is that of paired
+# LogPosterior, LogLabels and the features of annotated rows, which the baseline does not have, are 0. p is that of paired
 # bootstrap against the baseline, and the time is processor time for the development set and all test sets, reading of
 # grammar and language model included.
 # The second table has weights of its own for each of the rows of --tuned, one for each seed of tuning: means, standard
@@ -81,7 +83,7 @@ ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" CONSENSUS="" SEEDS=3 O
 METHOD=pro ROUNDS=6 BEAM=100 WIDEN=0 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
 ROWS_OF_ONE=hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth,free,free-tenth
-ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-annotated,union-redundancy,union-tenth,union-loose-tenth,union-exact,union-types,union-classes,union-free,choose,choose-sentence
+ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-annotated,union-redundancy,union-tenth,union-tenth-annotated,union-twentieth,union-twentieth-annotated,union-loose-tenth,union-exact,union-types,union-classes,union-free,choose,choose-sentence
 parse_options --overwrite --output= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --consensus= --seeds= --order= --method= \
     --rounds= --beam= --widen= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
@@ -92,10 +94,10 @@ need_numbers --seeds
 need_threads
 : "${OUT:=runs/table2-$(basename "$DATA")-$SOURCE-$TARGET}"
 
-tenth() { # of the rules of the baseline, or of another row
+one_in() { # N [ROW]: of N rules of the baseline, or of another row, one
     local rules
-    rules=$(count_rules "$OUT/${1:-hiero}.gz") || return
-    echo $((rules / 10))
+    rules=$(count_rules "$OUT/${2:-hiero}.gz") || return
+    echo $((rules / $1))
 }
 
 # Where the rules of a row come from: a run and the options of grammar, or a dash and the options of extract.
@@ -114,15 +116,16 @@ origin() { # ROW
         ours) echo ours ;;
         ours-hiero) echo ours --filter hiero ;;
         ours-redundancy) echo ours --prune redundancy ;;
-        ours-tenth) echo ours --prune redundancy --keep "$(tenth)" ;;
+        ours-tenth) echo ours --prune redundancy --keep "$(one_in 10)" ;;
         free) echo free ;;
-        free-tenth) echo free --prune redundancy --keep "$(tenth)" ;;
+        free-tenth) echo free --prune redundancy --keep "$(one_in 10)" ;;
         union) echo union ;;
         union-exact | union-types | union-classes | union-free) echo "$1" ;;
         choose | choose-sentence) echo "$1" ;;
         union-redundancy) echo union --prune redundancy ;;
-        union-tenth) echo union --prune redundancy --keep "$(tenth)" ;;
-        union-loose-tenth) echo union --prune redundancy --keep "$(tenth hiero-loose-target)" ;;
+        union-tenth) echo union --prune redundancy --keep "$(one_in 10)" ;;
+        union-twentieth) echo union --prune redundancy --keep "$(one_in 20)" ;;
+        union-loose-tenth) echo union --prune redundancy --keep "$(one_in 10 hiero-loose-target)" ;;
     esac
 }
 
@@ -224,11 +227,11 @@ find_references() { # SET: sets `references` and `source`
 make_grammar() { # ROW: the table, and the rules of it that the texts can use
     case $1 in
         union-loose-tenth) make_grammar hiero-loose-target ;;
-        union-annotated)
+        *-annotated)
             make_grammar hiero-loose-target
-            make_grammar union
-            planned_step "grammar-$1" grammar-union grammar-hiero-loose-target --makes "$1.gz" -- \
-                sampler annotate "$OUT/union.gz" "$OUT/hiero-loose-target.gz" --output "$OUT/$1.gz" --prefix Hiero
+            make_grammar "${1%-annotated}"
+            planned_step "grammar-$1" "grammar-${1%-annotated}" grammar-hiero-loose-target --makes "$1.gz" -- \
+                sampler annotate "$OUT/${1%-annotated}.gz" "$OUT/hiero-loose-target.gz" --output "$OUT/$1.gz" --prefix Hiero
             filter_grammar "$1"
             return
             ;;
