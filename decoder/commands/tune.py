@@ -20,6 +20,7 @@ from decoder.tuning.settings import (
     METRICS,
     SEARCH,
     TuneSettings,
+    average_of,
     check_settings,
     interpolation_of,
     resolved,
@@ -44,10 +45,11 @@ def add_parser(subparsers) -> None:
         description=(
             "Batch MIRA (Cherry and Foster 2012), or pairwise ranking optimisation (Hopkins and May 2011).\n"
             "Prints a row for each round: the BLEU (chrF) of the development set, words (characters) for\n"
-            "one of the reference, translations not seen before, and the weights that changed most. The\n"
-            "weights of the round with the highest score are written, a table of all rounds beside them\n"
-            "(W.json.rounds.tsv). Rounds are saved in the directory W.json.state, so that an interrupted\n"
-            "run goes on where it was. A guided search adds what it finds without guidance, too."
+            "one of the reference, translations not seen before, and the weights that changed most. Last\n"
+            "comes the mean of the rounds with nearly the highest score (--average), and its weights are\n"
+            "written; with PRO, those of the round with the highest score. A table of all rounds goes\n"
+            "beside them (W.json.rounds.tsv). Rounds are saved in the directory W.json.state, so that an\n"
+            "interrupted run goes on where it was. A guided search adds what it finds without guidance, too."
         ),
         epilog="example:\n  scfg-decoder tune --grammar grammar.gz --lm en.arpa --source dev.de "
         "--references dev.en --output weights.json",
@@ -102,6 +104,14 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="SHARE",
         help=f"share of the new weights after each round (default: {shares})",
+    )
+    shares = f"{average_of('mira'):g}; {average_of('pro'):g} with PRO"
+    parser.add_argument(
+        "--average",
+        type=float,
+        metavar="SHARE",
+        help="write the mean of the weights of all rounds with at least this share of the highest score; "
+        f"1: the weights of the best round (default: {shares})",
     )
     helps = {
         "rounds": (None, "how often weights are optimised"),
@@ -166,7 +176,7 @@ def run(options: argparse.Namespace) -> None:
     references = [[input_words(options, words) for words in row] for row in references]
     _warn_of_unknown_words(decoder.grammar, sources, references, options)
     rounds = []
-    metric = metric_of(_settings(options)).name
+    metric, averages = metric_of(_settings(options)).name, _settings(options).average != 1
     say(f"round   {metric}  length     new  weights that changed most")
     before = decoder.weights
     threads = default_threads() if options.threads is None else options.threads
@@ -174,7 +184,7 @@ def run(options: argparse.Namespace) -> None:
         owned(state.parent, f"{state.name}.lock", options.output),
         repeatable(str(state), overwrite=options.overwrite),
         elsewhere(options) as executor,
-        progress("tuning", (options.rounds + 1) * len(sources)) as advance,
+        progress("tuning", (options.rounds + 1 + averages) * len(sources)) as advance,
     ):
         if options.overwrite and state.is_dir():
             shutil.rmtree(state)
@@ -190,11 +200,13 @@ def run(options: argparse.Namespace) -> None:
         ):
             rounds.append(found)
             say(_row(found, before, names))
-            _write_rounds(rounds, names, f"{options.output}.rounds.tsv")
+            if not found.of:
+                _write_rounds(rounds, names, f"{options.output}.rounds.tsv")
             before = found.weights
     best = best_round(rounds)
     write_weights(dict(zip(names, best.weights.tolist(), strict=True)), options.output)
-    say(f"{options.output}: the weights of round {best.number}, {metric} {best.score:.2f} (tokenize none)")
+    weights = f"the {'mean ' if best.of else ''}weights of {best.name}"
+    say(f"{options.output}: {weights}, {metric} {best.score:.2f} (tokenize none)")
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -344,5 +356,6 @@ def _row(found: Round, before: np.ndarray, names: Sequence[str]) -> str:
     changes = abs(found.weights - before)
     most = [i for i in (-changes).argsort(kind="stable")[:4] if changes[i] > 0]
     changed = " ".join(f"{names[i]} {found.weights[i]:+.3f}" for i in most)
-    row = f"{found.number:5d}  {found.score:5.2f}  {found.length_ratio:6.3f}  {found.num_new:6d}"
+    number = " mean" if found.of else f"{found.number:5d}"
+    row = f"{number}  {found.score:5.2f}  {found.length_ratio:6.3f}  {found.num_new:6d}"
     return f"{row}  {changed}".rstrip()

@@ -41,6 +41,7 @@ class TuneOptions(TypedDict, total=False):
     largest_step: float
     metric: str
     chrf_beta: float
+    average: float | None
 
 
 class Tuning(NamedTuple):
@@ -49,9 +50,9 @@ class Tuning(NamedTuple):
     Attributes
     ----------
     weights : dict of str to float
-        Those of the best round.
+        Those of the best round, or the mean of those of several.
     rounds : list of Round
-        What each round decoded the development set with, and its score.
+        What each round decoded the development set with, and its score; the mean, if it is one, last.
     metric : str
         What the scores are.
 
@@ -80,7 +81,7 @@ class Tuning(NamedTuple):
 
     def __repr__(self) -> str:
         best = best_round(self.rounds)
-        return f"Weights of round {best.number} of {len(self.rounds)}: {self.metric} {best.score:.2f}"
+        return f"Weights of {best.name} of {len(self.rounds) - bool(best.of)}: {self.metric} {best.score:.2f}"
 
 
 def tune(

@@ -26,8 +26,9 @@ the reference counts as one word longer (Nakov, Guzmán and Vogel 2012), which g
 the development set; `smooth_brevity=False` is as published.
 
 The fact a newcomer would get wrong: the last weights are not the best. Each round is scored when its weights
-decode the development set, and the weights of the round with the highest BLEU, or chrF, are the
-result.
+decode the development set. With PRO the weights of the round with the highest score are the result. MIRA's
+rounds go up and down, and which is the highest is in part luck: the result is the mean of the weights of all
+rounds with nearly the highest score (`average`), each with absolute values that add up to the same.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ from scfg_sampler.core.files import atomic_path
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
-__all__ = ["Round", "best_round", "list_score", "optimise", "tune"]
+__all__ = ["Round", "best_round", "list_score", "mean_weights", "near_best", "optimise", "tune"]
 
 _LOST = 0.9
 """With less than this share of the BLEU of the lists that MIRA set out from, it has lost its way."""
@@ -73,6 +74,7 @@ class Round(NamedTuple):
     score : of the development set, BLEU or chrF, in percent
     length_ratio : words of the translations per word of the closest references; characters for chrF
     num_new : translations no earlier round had
+    of : the numbers of the rounds whose mean the weights are, if they are one
     """
 
     number: int
@@ -80,6 +82,15 @@ class Round(NamedTuple):
     score: float
     length_ratio: float
     num_new: int
+    of: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Such as `round 7`, or `rounds 3, 5 and 6`."""
+        if not self.of:
+            return f"round {self.number}"
+        *numbers, last = map(str, self.of)
+        return f"rounds {', '.join(numbers)} and {last}"
 
 
 class _Lists(NamedTuple):
@@ -118,7 +129,8 @@ def tune(
 ) -> Iterator[Round]:
     """The rounds as they are finished, beginning with the decoder's own weights. Deterministic.
 
-    Stops early when a round finds no new translations or leaves the weights as they are.
+    Stops early when a round finds no new translations or leaves the weights as they are. Last comes the mean
+    of several rounds, if `settings.average` wants it and its score is nearly the highest, too.
 
     Parameters
     ----------
@@ -140,9 +152,11 @@ def tune(
     check_settings(settings)
     _require_names(decoder.weight_names)
     assert settings.interpolation is not None
+    assert settings.average is not None
     share = settings.interpolation
     metric = metric_of(settings)
     options = settings._replace(rounds=0)._asdict()
+    del options["average"]  # Rounds are the same, whatever is made of them.
     if settings.metric == "bleu":
         del options["metric"]  # As before there was a choice.
     if settings.metric == "bleu" or settings.chrf_beta == BETA:
@@ -158,6 +172,7 @@ def tune(
     )
     weights = best = decoder.weights
     highest = -np.inf
+    rounds: list[Round] = []
     with decoded(decoder, sources, references, settings, where) as translations:
         for index in range(settings.rounds + 1):
             path = None if state is None else state / f"round-{index:03d}.npz"
@@ -172,18 +187,27 @@ def tune(
             score = metric.of_text(statistics)
             if score >= highest:
                 best, highest = weights, score
-            yield Round(index, weights, score, metric.length_ratio(statistics), len(new.scores))
+            rounds.append(Round(index, weights, score, metric.length_ratio(statistics), len(new.scores)))
+            yield rounds[-1]
             if len(new.scores) == 0 or index == settings.rounds:
-                return
+                break
             rng = np.random.default_rng([settings.seed, index])
             begins = [weights] if settings.method == "pro" or best is weights else [weights, best]
             optimum, begin = _best_optimum(rng, lists, settings, begins)
             if optimum is None:
-                return
+                break
             mixed = share * optimum + (1 - share) * begin
             if _are_the_same(mixed, weights):
-                return
+                break
             weights = mixed
+        near = near_best(rounds, settings.average)
+        if len(near) > 1:
+            weights = mean_weights(near)
+            statistics, found = _lists_of(translations(weights), metric, no_sparse, advance)
+            if (score := metric.of_text(statistics)) >= settings.average * highest:
+                ratio, num_new = metric.length_ratio(statistics), len(_unseen(lists, found).scores)
+                of = tuple(each.number for each in near)
+                yield Round(rounds[-1].number + 1, weights, score, ratio, num_new, of)
 
 
 def _require_names(names: Sequence[str]) -> None:
@@ -197,8 +221,27 @@ def _require_names(names: Sequence[str]) -> None:
 
 
 def best_round(rounds: Sequence[Round]) -> Round:
-    """The round with the highest score, the first of equals."""
-    return max(rounds, key=lambda r: r.score)
+    """The round whose weights are the result: the mean of several, or that with the highest score.
+
+    Of equals it is the first.
+    """
+    return rounds[-1] if rounds[-1].of else max(rounds, key=lambda each: each.score)
+
+
+def near_best(rounds: Sequence[Round], share: float) -> list[Round]:
+    """The rounds with at least this share of the highest score; with 1, or a score of 0, the best alone."""
+    best = best_round(rounds)
+    if share == 1 or best.score == 0:
+        return [best]
+    return [each for each in rounds if each.score >= share * best.score]
+
+
+def mean_weights(rounds: Sequence[Round]) -> np.ndarray:
+    """The mean of their weights, float64 (F,), as if absolute values added up to the best round's in each."""
+    norms = [float(np.abs(each.weights).sum()) for each in rounds]
+    norm = float(np.abs(best_round(rounds).weights).sum())
+    scaled = [each.weights * (norm / (own or 1.0)) for each, own in zip(rounds, norms, strict=True)]
+    return np.mean(scaled, axis=0)
 
 
 def optimise(differences: np.ndarray, l2: float, start: np.ndarray) -> np.ndarray:
