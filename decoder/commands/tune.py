@@ -20,10 +20,10 @@ from decoder.tuning.settings import (
     METRICS,
     SEARCH,
     TuneSettings,
-    average_of,
     check_settings,
     interpolation_of,
     resolved,
+    within_of,
 )
 from scfg_sampler.core.elsewhere import check_elsewhere, elsewhere
 
@@ -46,7 +46,7 @@ def add_parser(subparsers) -> None:
             "Batch MIRA (Cherry and Foster 2012), or pairwise ranking optimisation (Hopkins and May 2011).\n"
             "Prints a row for each round: the BLEU (chrF) of the development set, words (characters) for\n"
             "one of the reference, translations not seen before, and the weights that changed most. Last\n"
-            "comes the mean of the rounds with nearly the highest score (--average), and its weights are\n"
+            "comes the mean of the rounds with nearly the highest score (--within), and its weights are\n"
             "written; with PRO, those of the round with the highest score. A table of all rounds goes\n"
             "beside them (W.json.rounds.tsv). Rounds are saved in the directory W.json.state, so that an\n"
             "interrupted run goes on where it was. A guided search adds what it finds without guidance, too."
@@ -105,13 +105,13 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help=f"share of the new weights after each round (default: {shares})",
     )
-    shares = f"{average_of('mira'):g}; {average_of('pro'):g} with PRO"
+    points = f"{within_of('mira'):g}; {within_of('pro'):g} with PRO"
     parser.add_argument(
-        "--average",
+        "--within",
         type=float,
-        metavar="SHARE",
-        help="write the mean of the weights of all rounds with at least this share of the highest score; "
-        f"1: the weights of the best round (default: {shares})",
+        metavar="POINTS",
+        help="write the mean of the weights of all rounds within so many points of the highest score, and a "
+        f"sixth of it; 0: the weights of the best round (default: {points})",
     )
     helps = {
         "rounds": (None, "how often weights are optimised"),
@@ -176,7 +176,7 @@ def run(options: argparse.Namespace) -> None:
     references = [[input_words(options, words) for words in row] for row in references]
     _warn_of_unknown_words(decoder.grammar, sources, references, options)
     rounds = []
-    metric, averages = metric_of(_settings(options)).name, _settings(options).average != 1
+    metric, averages = metric_of(_settings(options)).name, _settings(options).within != 0
     say(f"round   {metric}  length     new  weights that changed most")
     before = decoder.weights
     threads = default_threads() if options.threads is None else options.threads

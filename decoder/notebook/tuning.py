@@ -41,7 +41,7 @@ class TuneOptions(TypedDict, total=False):
     largest_step: float
     metric: str
     chrf_beta: float
-    average: float | None
+    within: float | None
 
 
 class Tuning(NamedTuple):

@@ -18,10 +18,10 @@ __all__ = [
     "METRICS",
     "SEARCH",
     "TuneSettings",
-    "average_of",
     "check_settings",
     "interpolation_of",
     "resolved",
+    "within_of",
 ]
 
 SEARCH = SearchDefaults(beam=100, widen=0.0, search="guided")
@@ -48,8 +48,8 @@ class TuneSettings(NamedTuple):
     passes, largest_step : of MIRA: passes over the lists, and C
     metric : "bleu", "chrf" or "exact"
     chrf_beta : how much more recall counts than precision in chrF, above 0
-    average : the result is the mean of the weights of all rounds with at least this share of the highest
-        score, in (0, 1]; 1 for those of the best round alone; by default 0.94 for MIRA and 1 for PRO
+    within : the result is the mean of the weights of all rounds within so many points of the highest score,
+        and within a sixth of it; 0 for those of the best round alone; by default 1.5 for MIRA and 0 for PRO
     """
 
     rounds: int = 10
@@ -67,15 +67,15 @@ class TuneSettings(NamedTuple):
     largest_step: float = 0.01
     metric: str = "bleu"
     chrf_beta: float = 2.0
-    average: float | None = None
+    within: float | None = None
 
 
 def resolved(settings: TuneSettings) -> TuneSettings:
-    """The settings with the method, the interpolation and the average that are meant where none is given."""
+    """The settings with what is meant where no method, interpolation or number of points is given."""
     method = settings.method or ("mira" if settings.metric == "bleu" else "pro")
     interpolation = interpolation_of(method) if settings.interpolation is None else settings.interpolation
-    average = average_of(method) if settings.average is None else settings.average
-    return settings._replace(method=method, interpolation=interpolation, average=average)
+    within = within_of(method) if settings.within is None else settings.within
+    return settings._replace(method=method, interpolation=interpolation, within=within)
 
 
 def interpolation_of(method: str) -> float:
@@ -83,9 +83,9 @@ def interpolation_of(method: str) -> float:
     return 1.0 if method == "mira" else 0.5
 
 
-def average_of(method: str) -> float:
-    """The average where none is given: rounds of PRO are mixed as it is."""
-    return 0.94 if method == "mira" else 1.0
+def within_of(method: str) -> float:
+    """The points where none are given: rounds of PRO are mixed as it is."""
+    return 1.5 if method == "mira" else 0.0
 
 
 def check_settings(settings: TuneSettings) -> None:
@@ -114,8 +114,8 @@ def check_settings(settings: TuneSettings) -> None:
         raise SettingsError(f"--largest-step is {settings.largest_step}; it is above 0, and finite")
     if settings.interpolation is None or not 0 < settings.interpolation <= 1:
         raise SettingsError(f"--interpolation is {settings.interpolation}; it is above 0 and at most 1")
-    if settings.average is None or not 0 < settings.average <= 1:
-        raise SettingsError(f"--average is {settings.average}; it is above 0 and at most 1")
+    if settings.within is None or not 0 <= settings.within < math.inf:
+        raise SettingsError(f"--within is {settings.within}; it is at least 0, and finite")
     require_seed(settings.seed)
     if not 0 <= settings.l2 < math.inf:
         raise SettingsError(f"--l2 is {settings.l2}; it is at least 0, and finite")

@@ -28,7 +28,7 @@ the development set; `smooth_brevity=False` is as published.
 The fact a newcomer would get wrong: the last weights are not the best. Each round is scored when its weights
 decode the development set. With PRO the weights of the round with the highest score are the result. MIRA's
 rounds go up and down, and which is the highest is in part luck: the result is the mean of the weights of all
-rounds with nearly the highest score (`average`), each with absolute values that add up to the same.
+rounds with nearly the highest score (`within`), each with absolute values that add up to the same.
 """
 
 from __future__ import annotations
@@ -61,10 +61,13 @@ from scfg_sampler.core.files import atomic_path
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
-__all__ = ["Round", "best_round", "list_score", "mean_weights", "near_best", "optimise", "tune"]
+__all__ = ["Round", "best_round", "least_near", "list_score", "mean_weights", "near_best", "optimise", "tune"]
 
 _LOST = 0.9
 """With less than this share of the BLEU of the lists that MIRA set out from, it has lost its way."""
+
+_LEAST_SHARE = 5 / 6
+"""Of the highest score, what a round has that is nearly as good: points say little where it is low."""
 
 
 class Round(NamedTuple):
@@ -130,7 +133,7 @@ def tune(
     """The rounds as they are finished, beginning with the decoder's own weights. Deterministic.
 
     Stops early when a round finds no new translations or leaves the weights as they are. Last comes the mean
-    of several rounds, if `settings.average` wants it and its score is nearly the highest, too.
+    of several rounds, if `settings.within` wants it and its score is nearly the highest, too.
 
     Parameters
     ----------
@@ -152,11 +155,11 @@ def tune(
     check_settings(settings)
     _require_names(decoder.weight_names)
     assert settings.interpolation is not None
-    assert settings.average is not None
+    assert settings.within is not None
     share = settings.interpolation
     metric = metric_of(settings)
     options = settings._replace(rounds=0)._asdict()
-    del options["average"]  # Rounds are the same, whatever is made of them.
+    del options["within"]  # Rounds are the same, whatever is made of them.
     if settings.metric == "bleu":
         del options["metric"]  # As before there was a choice.
     if settings.metric == "bleu" or settings.chrf_beta == BETA:
@@ -200,11 +203,11 @@ def tune(
             if _are_the_same(mixed, weights):
                 break
             weights = mixed
-        near = near_best(rounds, settings.average)
+        near = near_best(rounds, settings.within)
         if len(near) > 1:
             weights = mean_weights(near)
             statistics, found = _lists_of(translations(weights), metric, no_sparse, advance)
-            if (score := metric.of_text(statistics)) >= settings.average * highest:
+            if (score := metric.of_text(statistics)) >= least_near(highest, settings.within):
                 ratio, num_new = metric.length_ratio(statistics), len(_unseen(lists, found).scores)
                 of = tuple(each.number for each in near)
                 yield Round(rounds[-1].number + 1, weights, score, ratio, num_new, of)
@@ -228,12 +231,17 @@ def best_round(rounds: Sequence[Round]) -> Round:
     return rounds[-1] if rounds[-1].of else max(rounds, key=lambda each: each.score)
 
 
-def near_best(rounds: Sequence[Round], share: float) -> list[Round]:
-    """The rounds with at least this share of the highest score; with 1, or a score of 0, the best alone."""
+def near_best(rounds: Sequence[Round], within: float) -> list[Round]:
+    """The rounds with nearly the highest score; with 0 points, or a score of 0, the best alone."""
     best = best_round(rounds)
-    if share == 1 or best.score == 0:
+    if within == 0 or best.score == 0:
         return [best]
-    return [each for each in rounds if each.score >= share * best.score]
+    return [each for each in rounds if each.score >= least_near(best.score, within)]
+
+
+def least_near(highest: float, within: float) -> float:
+    """The lowest score that is nearly the highest: within so many points of it, and within a sixth of it."""
+    return max(highest - within, highest * _LEAST_SHARE)
 
 
 def mean_weights(rounds: Sequence[Round]) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Tuning: the mean of the weights of the rounds with nearly the highest score."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -22,16 +23,17 @@ def rounds_with(*scores):
 
 
 @pytest.mark.parametrize(
-    ("share", "scores", "expected"),
+    ("within", "scores", "expected"),
     [
-        (0.9, (30, 50, 45, 44.9, 50), [1, 2, 4]),
-        (0.5, (30, 50, 25, 10), [0, 1, 2]),
-        (1, (30, 50, 50, 49), [1]),
-        (0.9, (0, 0, 0), [0]),
+        (5, (30, 50, 45, 44.9, 50), [1, 2, 4]),
+        (20, (41.6, 50, 41.7, 10), [1, 2]),
+        (0, (30, 50, 50, 49), [1]),
+        (1, (0, 0, 0), [0]),
+        (1.5, (5, 6, 4.9), [0, 1]),
     ],
 )
-def test_rounds_with_nearly_the_highest_score_are_near(share, scores, expected):
-    assert [each.number for each in tuning.near_best(rounds_with(*scores), share)] == expected
+def test_rounds_with_nearly_the_highest_score_are_near(within, scores, expected):
+    assert [each.number for each in tuning.near_best(rounds_with(*scores), within)] == expected
 
 
 def test_a_mean_has_the_best_rounds_scale_and_every_rounds_share():
@@ -47,15 +49,15 @@ def test_a_mean_has_the_best_rounds_scale_and_every_rounds_share():
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_mean_comes_last_and_is_the_result(seed):
     """Of rounds that go up and down; weights and score are as said."""
-    every = run_with_long(SETTINGS._replace(seed=seed, average=0.5))
-    alone = run_with_long(SETTINGS._replace(seed=seed, average=1))
+    every = run_with_long(SETTINGS._replace(seed=seed, within=50))
+    alone = run_with_long(SETTINGS._replace(seed=seed, within=0))
     *rounds, mean = every
     assert len(rounds) == len(alone) > 2
     for one, other in zip(rounds, alone, strict=True):
         assert (one.score, one.of) == (other.score, ())
         np.testing.assert_array_equal(one.weights, other.weights)
     highest = max(each.score for each in rounds)
-    near = [each for each in rounds if each.score >= highest / 2]
+    near = [each for each in rounds if each.score >= highest * 5 / 6]
     assert mean.of == tuple(each.number for each in near)
     assert len(near) > 1
     shares = [each.weights / np.abs(each.weights).sum() for each in near]
@@ -63,7 +65,7 @@ def test_the_mean_comes_last_and_is_the_result(seed):
     np.testing.assert_allclose(mean.weights, expected, rtol=1e-12, atol=1e-15)
     assert best_round(every) is mean
     assert mean.number == rounds[-1].number + 1
-    assert mean.score >= highest / 2
+    assert mean.score >= highest * 5 / 6
 
 
 def test_a_mean_is_scored_by_what_it_decodes(monkeypatch):
@@ -88,13 +90,13 @@ def test_a_mean_is_scored_by_what_it_decodes(monkeypatch):
             return self.context.__exit__(*exception)
 
     monkeypatch.setattr(tuning, "decoded", lambda *given: Recording(decoded(*given)))
-    every = run_with_long(SETTINGS._replace(average=0.5))
+    every = run_with_long(SETTINGS._replace(within=50))
     assert [list(weights) for weights in asked] == [list(each.weights) for each in every]
 
 
 def test_a_mean_that_is_not_near_itself_is_left_out(monkeypatch):
     monkeypatch.setattr(tuning, "mean_weights", lambda near: -near[0].weights)
-    every = run_with_long(SETTINGS._replace(average=0.9))
+    every = run_with_long(SETTINGS._replace(within=1.5))
     assert [each.of for each in every] == [()] * len(every)
 
 
@@ -103,45 +105,45 @@ def test_pro_has_the_best_round_alone_unless_told():
         return list(tune(decoder(), SOURCES, REFERENCES, TuneSettings(rounds=4, nbest=20, **settings)))
 
     assert not run(method="pro")[-1].of
-    assert run(method="pro", average=0.1)[-1].of
-    assert run(average=0.1)[-1].of
+    assert run(method="pro", within=90)[-1].of
+    assert run(within=90)[-1].of
 
 
-def test_saved_rounds_are_gone_on_from_with_another_average(tmp_path):
+def test_saved_rounds_are_gone_on_from_within_other_points(tmp_path):
     def run(**settings):
         given = SETTINGS._replace(rounds=4, nbest=20, **settings)
         return list(tune(decoder(), SOURCES, REFERENCES, given, state=tmp_path / "state"))
 
-    alone = run(average=1.0)
+    alone = run(within=0)
     saved = sorted(path.name for path in (tmp_path / "state").iterdir())
-    again = run(average=0.1)
+    again = run(within=90)
     assert [each.score for each in again[:-1]] == [each.score for each in alone]
     assert again[-1].of
     assert sorted(path.name for path in (tmp_path / "state").iterdir()) == saved
-    again_too = run(average=0.1)
+    again_too = run(within=90)
     np.testing.assert_array_equal(again_too[-1].weights, again[-1].weights)
 
 
-@pytest.mark.parametrize("share", [0.0, -1.0, 1.01, float("nan")])
-def test_an_average_out_of_range_is_refused(share):
-    with pytest.raises(SettingsError, match=r"--average is .*; it is above 0 and at most 1"):
-        list(tune(decoder(), SOURCES, REFERENCES, SETTINGS._replace(average=share)))
+@pytest.mark.parametrize("points", [-0.1, float("inf"), float("nan")])
+def test_points_out_of_range_are_refused(points):
+    with pytest.raises(SettingsError, match=r"--within is .*; it is at least 0, and finite"):
+        list(tune(decoder(), SOURCES, REFERENCES, SETTINGS._replace(within=points)))
 
 
-def test_the_command_writes_the_mean_and_a_table_of_rounds(models, capsys):  # noqa: F811
+def test_the_command_writes_the_mean_and_a_table_of_rounds(models, monkeypatch, capsys):  # noqa: F811
+    def rounds(decoder, *rest, **options):
+        for number, bleu in enumerate([30.0, 50.0, 49.0]):
+            yield Round(number, np.arange(5.0) + number, bleu, 1.0, 1)
+        yield Round(3, np.arange(5.0) + 7, 49.5, 1.0, 0, of=(0, 1, 2))
+
+    monkeypatch.setattr(tuning, "tune", rounds)
     given = options(models, "--initial", f"{models}/w.json", "--source", f"{models}/source")
-    given += ["--references", f"{models}/reference", "--rounds", "4"]
+    given += ["--references", f"{models}/reference", "--output", f"{models}/mean.json"]
     given.remove("--quiet")
-    assert main(["tune", *given, "--output", f"{models}/mean.json", "--average", "0.1"]) == 0
-    said = capsys.readouterr().err.splitlines()
-    *_, row, last = (line for line in said if line.startswith(" ") or "weights of" in line)
-    assert row.split()[0] == "mean"
+    assert main(["tune", *given]) == 0
+    said = capsys.readouterr().err
+    assert re.search(r"^ mean  49\.50   1\.000       0", said, re.MULTILINE)
+    assert f"{models}/mean.json: the mean weights of rounds 0, 1 and 2, BLEU 49.50 (tokenize none)" in said
     rows = [line.split("\t") for line in (models / "mean.json.rounds.tsv").read_text().splitlines()]
-    numbers = [each[0] for each in rows[1:]]
-    listed = f"{', '.join(numbers[:-1])} and {numbers[-1]}"
-    assert last.endswith(f"the mean weights of rounds {listed}, BLEU {row.split()[1]} (tokenize none)")
-    weights = np.array([[float(value) for value in each[4:]] for each in rows[1:]])
-    best = np.abs(weights[np.argmax([float(each[1]) for each in rows[1:]])]).sum()
-    expected = np.mean(weights / np.abs(weights).sum(axis=1)[:, None], axis=0) * best
-    written = json.loads((models / "mean.json").read_text())
-    np.testing.assert_allclose([written[name] for name in rows[0][4:]], expected, rtol=1e-4)
+    assert [each[0] for each in rows] == ["round", "0", "1", "2"]
+    assert sorted(json.loads((models / "mean.json").read_text()).values()) == [7, 8, 9, 10, 11]

@@ -68,7 +68,7 @@ def test_rounds_of_mira_set_out_from_the_last_and_from_the_best_weights(method, 
 
     monkeypatch.setattr(tuning, "_optima", recorded)
     monkeypatch.setattr(tuning, "_best_optimum", counted)
-    settings = TuneSettings(rounds=8, nbest=4, method=method, interpolation=share, threshold=0.0, average=1)
+    settings = TuneSettings(rounds=8, nbest=4, method=method, interpolation=share, threshold=0.0, within=0)
     rounds = run_with_long(settings)
     kinds = set()
     for number, (each, after) in enumerate(itertools.pairwise(rounds)):
