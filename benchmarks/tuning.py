@@ -32,8 +32,8 @@ from decoder.scoring.evaluate import evaluate, read_references
 from decoder.translation.decoder import Decoder
 from decoder.translation.settings import SEARCHES, SearchDefaults
 from decoder.translation.weights import initial_weights
-from decoder.tuning.settings import METHODS, SEARCH, TuneSettings
-from decoder.tuning.tune import best_round, tune
+from decoder.tuning.settings import METHODS, SEARCH, TuneSettings, resolved
+from decoder.tuning.tune import Round, mean_weights, near_best, tune
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import read_lines
 
@@ -95,14 +95,19 @@ def bleu(decoder: Decoder, text: Text, mbr: int = 0) -> float:
 def tuned(
     decoder: Decoder, dev: Text, settings: TuneSettings, after: Sequence[int]
 ) -> Iterator[tuple[int, float, np.ndarray]]:
-    """After each of these numbers of rounds: it, processor seconds so far, the best weights so far."""
-    rounds, began = [], time.process_time()
+    """After each of these rounds: its number, processor seconds so far, the weights `tune` would write."""
+    within = resolved(settings).within
+    assert within is not None
+    rounds: list[Round] = []
+    began = time.process_time()
     for found in tune(decoder, dev.sentences, dev.reference_words(), settings):
+        if found.of:
+            break  # What `near_best` and `mean_weights` say, too.
         rounds.append(found)
         if found.number in after:
-            yield found.number, time.process_time() - began, best_round(rounds).weights
+            yield found.number, time.process_time() - began, mean_weights(near_best(rounds, within))
     if rounds[-1].number not in after:  # It stopped by itself.
-        yield rounds[-1].number, time.process_time() - began, best_round(rounds).weights
+        yield rounds[-1].number, time.process_time() - began, mean_weights(near_best(rounds, within))
 
 
 def main() -> None:
