@@ -268,6 +268,7 @@ def test_table2_runs_on_a_part_of_the_bundled_corpus(tmp_path):
     rows = {line.split()[0]: line.split() for line in outcome.stdout.split("\n\n")[0].splitlines()[3:]}
     assert list(rows) == ["hiero", *ROWS]
     assert int(rows["ours-tenth"][1]) <= int(rows["hiero"][1]) / 10
+    assert int(rows["union-twentieth-annotated"][1]) == int(rows["hiero"][1]) // 20
     # Not listed, loose Hiero's grammar is made all the same.
     with gzip.open(out / "hiero-loose-target.gz", "rt", encoding="utf-8") as table:
         assert int(rows["union-loose-tenth"][1]) == sum(1 for _ in table) // 10
