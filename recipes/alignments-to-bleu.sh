@@ -27,6 +27,7 @@
 #                     side), both or none; default: both
 #   --no-baseline     the same as --baseline none
 #   --order N         order of the language model; default: 3
+#   --classes N       classes of words, for a second language model, of their n-grams up to five; 0 for none; default: 0
 #   --method METHOD   of tuning, mira or pro; default: mira
 #   --rounds N        rounds of tuning; default: 10
 #   --beam N          beam of the decoder; default: 100, in tuning, and 200 in translating
@@ -48,10 +49,10 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 SOURCE="" TARGET="" ALIGNMENT="" MORE_ALIGNMENTS="" TEST="" DEV="" ITERATIONS=60 BURN_IN="" SAMPLING="" FROM=marginal BASELINE=both NO_BASELINE=0
-ORDER=3 METHOD=mira ROUNDS=10 BEAM="" NBEST=100 SEED=1 THREADS="" SCHEDULER=""
+ORDER=3 CLASSES=0 METHOD=mira ROUNDS=10 BEAM="" NBEST=100 SEED=1 THREADS="" SCHEDULER=""
 parse_options --overwrite --no-baseline --output= --source= --target= --alignment= --more-alignments= --test=+ --dev=+ \
     --iterations= --burn-in= \
-    --sampling= --from= --baseline= --order= --method= --rounds= --beam= --nbest= --seed= --threads= --scheduler= -- "$@"
+    --sampling= --from= --baseline= --order= --classes= --method= --rounds= --beam= --nbest= --seed= --threads= --scheduler= -- "$@"
 EXPECTED="DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 check_tuning "$METHOD" "$ROUNDS"
 [ "$NO_BASELINE" = 0 ] || BASELINE=none
@@ -68,6 +69,7 @@ need_threads
 find_files
 [ ${#positional[@]} = 0 ] || die "'${positional[0]}' is more than expected: $EXPECTED"
 : "${OUT:=runs/$(basename "$DATA")-$SOURCE-$TARGET}"
+name_lms
 
 # ------------------------------------------------------------------ what is there
 
@@ -96,6 +98,7 @@ SENTENCES=$(count_lines "$DEV_SOURCE")
 TRANSLATED=$((SENTENCES + $(count_lines "$TEST_SOURCE")))
 plan_compiling
 estimate lm "2 + M"
+[ "$CLASSES" = 0 ] || estimate lm-classes "6 + 4 * M"
 estimate sample "5 + 0.35 * sweeps * M"
 estimate grammar-sampled "3 + 3 * M"
 for grammar in ${baselines[@]+"${baselines[@]}"}; do
@@ -134,6 +137,7 @@ without_sampling() { # what needs no sample
     local grammar
     planned_step lm "$TRAIN_TARGET" --makes lm.arpa -- \
         decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
+    class_lm "$TRAIN_TARGET" "$TRAIN_TARGET"
     for grammar in ${baselines[@]+"${baselines[@]}"}; do
         planned_step "grammar-$grammar" "${corpus[@]}" --makes "$grammar.gz" -- extract_baseline "$grammar"
         filter_for_input "$grammar"
@@ -153,7 +157,7 @@ if [ "$THREADS" = 1 ]; then without_sampling; else join; fi
 grammars=(${baselines[@]+"${baselines[@]}"} sampled)
 
 for grammar in "${grammars[@]}"; do
-    planned_step "tune-$grammar" "filter-$grammar" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" \
+    planned_step "tune-$grammar" "filter-$grammar" "${lm_steps[@]}" "$DEV_SOURCE" "${DEV_REFERENCES[@]}" \
         --makes "$grammar.weights.json" -- \
         tune "$grammar" "$grammar" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" \
         --method "$METHOD" --rounds "$ROUNDS" ${BEAM:+--beam "$BEAM"} --nbest "$NBEST" --seed "$SEED"
@@ -179,8 +183,8 @@ compared=(${baselines[@]+"${baselines[@]/#/compare-}"})
     --makes "${compared[@]/%/.json}" -- \
     side_by_side compare_with "${baselines[@]}"
 
-planned_step system grammar-sampled lm tune-sampled --makes system -- \
-    decoder bundle --grammar "$OUT/sampled.gz" --lm "$OUT/lm.arpa" --weights "$OUT/sampled.weights.json" \
+planned_step system grammar-sampled "${lm_steps[@]}" tune-sampled --makes system -- \
+    decoder bundle --grammar "$OUT/sampled.gz" "${lms[@]}" --weights "$OUT/sampled.weights.json" \
     --output "$OUT/system" ${BEAM:+--beam "$BEAM"}
 
 # ------------------------------------------------------------------ the report

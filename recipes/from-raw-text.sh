@@ -26,6 +26,7 @@
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
 #   --order N         order of the language model; default: 3
+#   --classes N       classes of words, for a second language model, of their n-grams up to five; 0 for none; default: 0
 #   --method METHOD   of tuning, mira or pro; default: mira, or pro for chrF
 #   --metric METRIC   that weights are tuned for, bleu or chrf (with pro alone); default: bleu
 #   --rounds N        rounds of tuning; default: 10
@@ -45,9 +46,9 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 SEGMENT=words CASE="true" DEV="" TEST="" PREPARING="" MONOLINGUAL="" ALIGNER=eflomal DRAWS=1 KIND=sampled ITERATIONS=60 BURN_IN="" SAMPLING=""
-ORDER=3 METHOD="" METRIC=bleu ROUNDS=10 BEAM="" NBEST=100 SEED=1 THREADS=""
+ORDER=3 CLASSES=0 METHOD="" METRIC=bleu ROUNDS=10 BEAM="" NBEST=100 SEED=1 THREADS=""
 parse_options --overwrite --output= --segment= --case= --dev= --test= --preparing= --monolingual=+ --aligner= --draws= --kind= --iterations= \
-    --burn-in= --sampling= --order= --method= --metric= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
+    --burn-in= --sampling= --order= --classes= --method= --metric= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 4 ] ||
     die "expected SOURCE_FILE TARGET_FILE XX YY, e.g. corpus.de corpus.en de en; see --help"
 SOURCE_FILE=${positional[0]} TARGET_FILE=${positional[1]} SOURCE=${positional[2]} TARGET=${positional[3]}
@@ -69,6 +70,7 @@ case $KIND in
 esac
 need_threads
 : "${OUT:=runs/$SOURCE-$TARGET}"
+name_lms
 
 more_text=()
 while IFS= read -r file; do
@@ -98,6 +100,7 @@ case $ALIGNER in
     phrases) estimate align "2 + (2 + T * (13 * M / (T + 0.001)) ^ 2.2) * draws" ;; # long pairs take most of it
 esac
 estimate lm "2 + M"
+[ "$CLASSES" = 0 ] || estimate lm-classes "6 + 4 * M"
 for kind in "${KINDS[@]}"; do
     case $kind in
         sampled) estimate sample "5 + 0.35 * sweeps * M * draws" && estimate grammar-sampled "3 + 3 * M" ;;
@@ -147,6 +150,7 @@ lm_text() { # the training text and more text of the target language
     decoder train-lm "$OUT/lm.$TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
 }
 planned_step lm prepare --makes lm.arpa -- lm_text "$ORDER"
+class_lm "$OUT/lm.$TARGET" lm
 
 read -ra sampling <<<"$SAMPLING"
 if [ "$KIND" != hiero ]; then
@@ -168,11 +172,11 @@ for at in "${!KINDS[@]}"; do
     kind=${KINDS[at]} system=${SYSTEMS[at]}
     planned_step "filter-$kind" "grammar-$kind" prepare --makes "$kind.filtered.gz" -- \
         sampler filter "$OUT/$kind.gz" --source "$DATA/dev.$SOURCE" --output "$OUT/$kind.filtered.gz"
-    planned_step "tune-$kind" "filter-$kind" lm prepare --makes "$kind.weights.json" -- \
+    planned_step "tune-$kind" "filter-$kind" "${lm_steps[@]}" prepare --makes "$kind.weights.json" -- \
         tune "$kind" "$kind" --source "$DATA/dev.$SOURCE" --references "${references[@]}" \
         --method "$METHOD" --metric "$METRIC" --rounds "$ROUNDS" ${BEAM:+--beam "$BEAM"} --nbest "$NBEST" --seed "$SEED"
-    planned_step "$system" "grammar-$kind" lm "tune-$kind" prepare --makes "$system" -- \
-        decoder bundle --grammar "$OUT/$kind.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$kind.weights.json" \
+    planned_step "$system" "grammar-$kind" "${lm_steps[@]}" "tune-$kind" prepare --makes "$system" -- \
+        decoder bundle --grammar "$OUT/$kind.gz" "${lms[@]}" --weights "$OUT/$kind.weights.json" \
         --preparation "$DATA" --output "$OUT/$system" ${BEAM:+--beam "$BEAM"}
 done
 

@@ -26,6 +26,7 @@
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
 #   --order N         order of the language model; default: 3
+#   --classes N       classes of words, for a second language model, of their n-grams up to five; 0 for none; default: 0
 #   --copy WHICH      which words may be copied, unknown or any; default: unknown
 #   --metric METRIC   that weights are tuned for, chrf or bleu; default: chrf
 #   --chrf-beta B     how much more recall counts in it than precision: 1 for translations that are less long and
@@ -50,10 +51,10 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 SEGMENT=subwords:2000 CASE="true" SPELLING="" DICTIONARY="" MONOLINGUAL="" PREPARING=""
-ALIGNER=eflomal DRAWS=1 GRAMMARS=hiero,hiero-loose,sampled ITERATIONS=60 BURN_IN="" SAMPLING="" ORDER=3 COPY=unknown METRIC=chrf CHRF_BETA=2 ROUNDS=6 BEAM=100
+ALIGNER=eflomal DRAWS=1 GRAMMARS=hiero,hiero-loose,sampled ITERATIONS=60 BURN_IN="" SAMPLING="" ORDER=3 CLASSES=0 COPY=unknown METRIC=chrf CHRF_BETA=2 ROUNDS=6 BEAM=100
 NBEST=100 TUNINGS=3 SEED=1 THREADS=""
 parse_options --overwrite --output= --segment= --case= --spelling= --dictionary=+ --monolingual=+ --preparing= \
-    --aligner= --draws= --grammars= --iterations= --burn-in= --sampling= --order= --copy= --metric= --chrf-beta= --rounds= --beam= --nbest= --tunings= \
+    --aligner= --draws= --grammars= --iterations= --burn-in= --sampling= --order= --classes= --copy= --metric= --chrf-beta= --rounds= --beam= --nbest= --tunings= \
     --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR XX YY, e.g. es-cni es cni; see --help"
 GIVEN=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
@@ -79,6 +80,7 @@ esac
 split_grammars "$GRAMMARS"
 need_threads
 : "${OUT:=runs/$(basename "$GIVEN")-$SOURCE-$TARGET}"
+name_lms
 
 given() { # NAME: the file of the data, plain or gzipped
     existing "$GIVEN/$1" || die "$GIVEN has neither $1 nor $1.gz"
@@ -176,6 +178,7 @@ M=$(text "${train_files[1]}" | wc -c | awk '{ printf "%.3f", 2 * $1 / 1000000 }'
 SENTENCES=$(count_lines "${dev_files[0]}")
 plan_compiling
 for name in gather lm; do estimate "$name" 2; done
+[ "$CLASSES" = 0 ] || estimate lm-classes "6 + 4 * M"
 estimate prepare "3 + 4 * M"
 case $ALIGNER in
     eflomal) estimate align "3 + (1 + 17 * M / sqrt(T + 0.001)) * draws" ;; # it goes over few pairs more often
@@ -219,6 +222,7 @@ lines_of prepared_references "$listed"
 
 align_prepared
 planned_step lm prepare --makes lm.arpa -- lm_text "$ORDER"
+class_lm "$OUT/lm.$TARGET" lm
 
 read -ra sampling <<<"$SAMPLING"
 learn() { # GRAMMAR
@@ -248,7 +252,7 @@ filter_for_sets() { # GRAMMAR
 
 translate_both() { # GRAMMAR TUNING: both sets, by a system of the rules that they need
     local name=$1.$2 set
-    decoder bundle --grammar "$OUT/$1.filtered.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$name.weights.json" \
+    decoder bundle --grammar "$OUT/$1.filtered.gz" "${lms[@]}" --weights "$OUT/$name.weights.json" \
         --preparation "$DATA" --output "$OUT/$name.system" --beam "$BEAM" || return
     for set in dev test; do
         decoder translate --system "$OUT/$name.system" --threads "$THREADS" --copy "$COPY" \
@@ -274,7 +278,7 @@ for grammar in "${grammars[@]}"; do
     planned_step "filter-$grammar" "grammar-$grammar" prepare --makes "$grammar.filtered.gz" -- filter_for_sets "$grammar"
     hypotheses=() translated=()
     for ((tuning = 1; tuning <= TUNINGS; tuning++)); do
-        planned_step "tune-$grammar.$tuning" "filter-$grammar" lm prepare --makes "$grammar.$tuning.weights.json" -- \
+        planned_step "tune-$grammar.$tuning" "filter-$grammar" "${lm_steps[@]}" prepare --makes "$grammar.$tuning.weights.json" -- \
             tune "$grammar" "$grammar.$tuning" --source "$DATA/dev.$SOURCE" --references "${prepared_references[@]}" \
             --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed $((SEED + tuning - 1)) --copy "$COPY" \
             --metric "$METRIC" --chrf-beta "$CHRF_BETA"
@@ -295,8 +299,8 @@ best=$(for grammar in "${grammars[@]}"; do
     score=$(json "$OUT/$grammar.dev.json" chrf score) || exit
     printf '%s %s\n' "$score" "$grammar"
 done | sort -g -s -r -k 1,1 | awk 'NR == 1 { print $2 }')
-planned_step system "grammar-$best" "tune-$best.1" lm prepare --makes system -- \
-    decoder bundle --grammar "$OUT/$best.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$best.1.weights.json" \
+planned_step system "grammar-$best" "tune-$best.1" "${lm_steps[@]}" prepare --makes system -- \
+    decoder bundle --grammar "$OUT/$best.gz" "${lms[@]}" --weights "$OUT/$best.1.weights.json" \
     --preparation "$DATA" --output "$OUT/system" --beam "$BEAM"
 
 for grammar in "${grammars[@]}"; do

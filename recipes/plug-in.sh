@@ -69,6 +69,7 @@ need_threads
 [ -z "$SOURCE$TARGET" ] || [ -n "$TEXT" ] || die "--source and --target need --text, what is to be translated"
 find_files
 : "${OUT:=runs/plug-in-$(basename "$DATA")-$SOURCE-$TARGET}"
+lms=(--lm "$OUT/lm.arpa")
 
 find_training
 DEV_SOURCE=$(find_text "$DEV.$SOURCE")

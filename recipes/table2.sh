@@ -61,6 +61,7 @@
 #                     none
 #   --seeds N         seeds of tuning in the second table; 0 leaves it out; default: 3
 #   --order N         order of the language model; default: 3
+#   --classes N       classes of words, for a second language model, of their n-grams up to five; 0 for none; default: 0
 #   --method METHOD   of tuning, pro or mira; default: pro, as in the paper
 #   --rounds N        rounds of tuning; default: 6
 #   --beam N          beam of the decoder; default: 100
@@ -84,7 +85,7 @@ METHOD=pro ROUNDS=6 BEAM=100 WIDEN=0 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
 ROWS_OF_ONE=hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth,free,free-tenth
 ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-annotated,union-redundancy,union-tenth,union-tenth-annotated,union-twentieth,union-twentieth-annotated,union-loose-tenth,union-exact,union-types,union-classes,union-free,choose,choose-sentence
-parse_options --overwrite --output= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --consensus= --seeds= --order= --method= \
+parse_options --overwrite --output= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --consensus= --seeds= --order= --classes= --method= \
     --rounds= --beam= --widen= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
@@ -93,6 +94,7 @@ need_numbers --seeds
 [ "$SEEDS" -ge 0 ] && [ "$SEEDS" -le 100 ] || die "--seeds is from 0 to 100"
 need_threads
 : "${OUT:=runs/table2-$(basename "$DATA")-$SOURCE-$TARGET}"
+name_lms
 
 one_in() { # N [ROW]: of N rules of the baseline, or of another row, one
     local rules
@@ -271,7 +273,7 @@ filter_grammar() { # ROW: the rules of it that the texts can use
 
 tune_row() { # ROW SEED
     find_references "$DEV"
-    planned_step "tune-$1-$2" "filter-$1" lm "$source" "${references[@]}" --makes "$1-$2.weights.json" -- \
+    planned_step "tune-$1-$2" "filter-$1" "${lm_steps[@]}" "$source" "${references[@]}" --makes "$1-$2.weights.json" -- \
         tune "$1" "$1-$2" --source "$source" --references "${references[@]}" \
         --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS" --seed "$2"
 }
@@ -335,6 +337,7 @@ take_steps() {
     planned_step compile -- compile
     planned_step lm "$TRAIN_TARGET" --makes lm.arpa -- \
         decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
+    class_lm "$TRAIN_TARGET" "$TRAIN_TARGET"
     make_grammar hiero
     tune_row hiero 1
     planned_step tune-fixed tune-hiero-1 --makes fixed.weights.json -- \

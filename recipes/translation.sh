@@ -2,8 +2,8 @@
 # What the recipes that translate share: finding the files of a data directory, and the steps between a word
 # alignment and BLEU. Sourced after common.sh, not run.
 #
-# Read here: MORE_ALIGNMENTS, DATA, SOURCE, TARGET, OUT, ORDER (of the language model), THREADS, and SCHEDULER, of a cluster,
-# if there is one. What else a step depends on is among its arguments, so that it is repeated when that changes.
+# Read here: MORE_ALIGNMENTS, DATA, SOURCE, TARGET, OUT, ORDER (of the language model), CLASSES (of words, for another model),
+# THREADS, and SCHEDULER, of a cluster, if there is one. What else a step depends on is among its arguments, so that it is repeated when that changes.
 
 # ------------------------------------------------------------------ what is there
 
@@ -209,6 +209,7 @@ guesses() {
         -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" '
         function guess(name) {
             if (name ~ /^lm$/) return 2 + M
+            if (name ~ /^lm-classes$/) return 6 + 4 * M
             if (name ~ /^align$/) return 2 + 3 * M
             if (name ~ /^sample/) return 5 + 0.35 * sweeps * M
             if (name ~ /^grammar-/) return 4 + 8 * M
@@ -330,6 +331,32 @@ align_prepared() {
     corpus+=(--alignment "${alignments[@]}")
 }
 
+# Sets `lms` to options that name the language models, of words and of CLASSES classes of words, if that is not 0, and
+# `lm_steps` to the steps that make them.
+name_lms() {
+    need_numbers --classes
+    lms=(--lm "$OUT/lm.arpa") lm_steps=(lm)
+    [ "$CLASSES" = 0 ] || { lms+=(--lm "$OUT/lm-classes.bin") && lm_steps+=(lm-classes); }
+}
+
+# The step lm-classes, if there are classes: a model of the classes of a text's words, which says more of what was seen
+# seldom; of order 5, as there are fewer n-grams of classes than of words.
+class_lm() { # TEXT INPUT…
+    local text=$1
+    shift
+    [ "$CLASSES" = 0 ] ||
+        planned_step lm-classes "$@" --makes lm-classes.bin -- train_class_lm "$text" "$CLASSES"
+}
+train_class_lm() { # TEXT CLASSES: fewer where they would have fewer than four words each
+    local name=$OUT/lm-classes number
+    number=$(text "$1" | awk -v most="$2" '
+        { for (i = 1; i <= NF; i++) if (!($i in seen)) { seen[$i]; words++ } }
+        END { few = int(words / 4); if (few < 1) few = 1; print most < few ? most : few }') || return
+    sampler classes "$1" --number "$number" --output "$name.text" --words "$name.words" &&
+        decoder train-lm "$name.text" --order 5 --output "$name.arpa" &&
+        decoder compile-lm "$name.arpa" --classes "$name.words" --output "$name.bin"
+}
+
 sample_or_resume() { # RUN OPTION…
     local run=$1
     shift
@@ -341,7 +368,7 @@ tune() { # GRAMMAR WEIGHTS OPTION…: an interrupted step goes on with the round
     local grammar=$1 weights=$2
     shift 2
     forget_tuning "$weights"
-    decoder tune --grammar "$OUT/$grammar.filtered.gz" --lm "$OUT/lm.arpa" --output "$OUT/$weights.weights.json" \
+    decoder tune --grammar "$OUT/$grammar.filtered.gz" "${lms[@]}" --output "$OUT/$weights.weights.json" \
         --threads "$THREADS" ${SCHEDULER:+--scheduler "$SCHEDULER"} "$@"
 }
 forget_tuning() { # WEIGHTS: rounds of other settings go first; a program stopped as it begins would leave them to the next
@@ -351,7 +378,7 @@ forget_tuning() { # WEIGHTS: rounds of other settings go first; a program stoppe
 translate() { # GRAMMAR WEIGHTS OPTION…
     local grammar=$1 weights=$2
     shift 2
-    decoder translate --grammar "$OUT/$grammar.filtered.gz" --lm "$OUT/lm.arpa" \
+    decoder translate --grammar "$OUT/$grammar.filtered.gz" "${lms[@]}" \
         --weights "$OUT/$weights.weights.json" --threads "$THREADS" ${SCHEDULER:+--scheduler "$SCHEDULER"} "$@"
 }
 

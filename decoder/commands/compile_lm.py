@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from scfg_sampler.core.wording import counted
-
 __all__ = ["add_parser", "run"]
 
 
@@ -16,12 +14,20 @@ def add_parser(subparsers) -> None:
         help="turn an ARPA file into one that loads at once",
         description=(
             "Every command that takes an ARPA file takes the result instead. It is mapped into memory and\n"
-            "shared between processes; it belongs to this version of the program and this kind of machine."
+            "shared between processes; it belongs to this version of the program and this kind of machine.\n"
+            "With --classes, a model of classes of words takes text: each word counts as its class."
         ),
-        epilog="example:\n  scfg-decoder compile-lm en.arpa --output en.bin",
+        epilog="examples:\n  scfg-decoder compile-lm en.arpa --output en.bin\n"
+        "  scfg-decoder compile-lm classes.arpa --classes en.classes --output classes.bin",
     )
     parser.add_argument("lm", metavar="LM.arpa", help="an ARPA file, may be gzipped; - for standard input")
     parser.add_argument("--output", required=True, metavar="LM.bin")
+    parser.add_argument(
+        "--classes",
+        metavar="FILE",
+        help="the class of each word, a line for each: the word and, behind a space or tab, its class, as "
+        "scfg-sampler classes --words writes them; the words of the model are these classes",
+    )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
     parser.set_defaults(run=run)
 
@@ -33,6 +39,6 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.core.console import say, set_quiet
 
     set_quiet(options.quiet)
-    lm, vocabulary = load_lm(options.lm)
-    write_lm_file(lm, vocabulary.words, options.output)
-    say(f"order {lm.order}, {counted(lm.num_words, 'word')}, {lm.keys.nbytes / 1e6:.1f} MB")
+    lm, vocabulary = load_lm(options.lm, options.classes)
+    write_lm_file(lm, vocabulary, options.output)
+    say(f"order {lm.order}, {vocabulary.described()}, {lm.keys.nbytes / 1e6:.1f} MB")

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ from decoder.lm.table import (
     is_lm_file,
     read_lm_file,
 )
+from decoder.lm.vocabulary import LmVocabulary, read_classes
 from scfg_sampler.core.arrays.array_file import has_magic
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
@@ -77,84 +78,27 @@ _KENLM = b"mmap lm http://kheafield.com/code"  # How all binary files of KenLM b
 _LMPLZ = "lmplz -o 3 < TEXT > LM.arpa, or scfg-decoder train-lm TEXT --order 3 --output LM.arpa"
 
 
-class LmVocabulary:
-    """Word ids of a language model: 0 is `<unk>`, 1 `<s>`, 2 `</s>`.
-
-    >>> vocabulary = LmVocabulary(["<unk>", "<s>", "</s>", "a"])
-    >>> vocabulary.id("a"), vocabulary.id("b"), vocabulary.id("<s>")
-    (3, 0, 0)
-    """
-
-    def __init__(self, words: Iterable[str]):
-        self.words = list(words)
-        self._ids = {word: i for i, word in enumerate(self.words)}
-        for word in RESERVED:
-            # A text that contains them is talking about them, not ending a sentence.
-            self._ids[word] = UNKNOWN
-
-    def id(self, word: str) -> int:
-        """The id of a word of a text, `<unk>`'s if the model does not know it."""
-        return self._ids.get(word, UNKNOWN)
-
-    def spelled(self, unescape: Callable[[str], str], escape: Callable[[str], str]) -> LmVocabulary:
-        """The vocabulary of a model of escaped text, for words that are not.
-
-        If all words are as `escape` writes them, each of them is the word that it stands for, and no other:
-        `&#91;` is `[`, and the word `&#91;` is unknown unless it is there as it is escaped itself.
-        If others are among them, as `[` is, the text was not escaped, or in part, and a word that the model
-        has as it is stays.
-
-        >>> reserved, read, write = ["<unk>", "<s>", "</s>"], {"&#91;": "["}, {"[": "&#91;"}
-        >>> escaping = [lambda word: read.get(word, word), lambda word: write.get(word, word)]
-        >>> spelled = LmVocabulary([*reserved, "a", "&#91;"]).spelled(*escaping)
-        >>> spelled.id("["), spelled.id("&#91;")
-        (4, 0)
-        >>> LmVocabulary([*reserved, "[", "&#91;"]).spelled(*escaping).id("[")
-        3
-        """
-        other = LmVocabulary(self.words)
-        words = self.words[len(RESERVED) :]
-        meant = [unescape(word) for word in words]
-        ids: dict[str, int] = {}
-        for i, word in enumerate(meant, start=len(RESERVED)):
-            ids.setdefault(word, i)
-        if all(escape(each) == word for word, each in zip(words, meant, strict=True)):
-            other._ids = dict.fromkeys(RESERVED, UNKNOWN) | ids
-        else:
-            other._ids = ids | other._ids
-        other.words[len(RESERVED) :] = [
-            each if other._ids[each] == i else word
-            for i, (word, each) in enumerate(zip(words, meant, strict=True), start=len(RESERVED))
-        ]
-        return other
-
-    def knows_as(self, other: LmVocabulary) -> bool:
-        """Whether both have the same id for every word."""
-        return self._ids == other._ids
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-    def __contains__(self, word: str) -> bool:
-        return self._ids.get(word, UNKNOWN) != UNKNOWN
-
-
-def load_lm(path: PathLike) -> tuple[LanguageModel, LmVocabulary]:
+def load_lm(path: PathLike, classes: PathLike | None = None) -> tuple[LanguageModel, LmVocabulary]:
     """The compiled model in an ARPA file or in one that `compile-lm` wrote, and its words.
+
+    classes : of words, as `read_classes` reads them, if the words of the model are classes
 
     Raises
     ------
     ArpaError
         The file is not a usable model, or KenLM's binary one; names the line.
+    InputError
+        A line of `classes` is no word with its class, or the model does not have the class.
     """
     if is_lm_file(path):
-        lm, words = read_lm_file(path)
-        return lm, LmVocabulary(words)
+        lm, vocabulary = read_lm_file(path)
+        return lm, vocabulary if classes is None else read_classes(classes, vocabulary)
     if has_magic(path, _KENLM):
         found = "is a binary model of KenLM, which only KenLM reads"
         raise ArpaError(path, None, found, "Give the ARPA file it was made of, or make one: " + _LMPLZ)
     model = read_arpa(path)
-    return build_lm(model, path), LmVocabulary(model.words)
+    vocabulary = LmVocabulary(model.words)
+    return build_lm(model, path), vocabulary if classes is None else read_classes(classes, vocabulary)
 
 
 class LanguageModels(NamedTuple):

@@ -19,10 +19,12 @@ import numpy as np
 
 from decoder.lm.arpa import MAX_ORDER, RESERVED, ArpaModel
 from decoder.lm.rest_costs import rest_costs
+from decoder.lm.vocabulary import LmVocabulary
 from scfg_sampler.core.arrays.array_file import (
     Layout,
     first_problem,
     has_magic,
+    is_within,
     read_array_file,
     write_array_file,
 )
@@ -49,6 +51,11 @@ _EMPTY = -1
 _MAGIC, _OLD_MAGIC = b"scfg-lm 4\n", b"scfg-lm 3\n"  # Old files have no rest costs.
 _OLD_LAYOUT = Layout({"order": int, "num_words": int, "num_slots": int}, ["words"], {"keys": ("i8", 1)})
 _LAYOUT = _OLD_LAYOUT._replace(arrays={**_OLD_LAYOUT.arrays, "rest": ("f4", 1)})
+_CLASS_MAGIC = b"scfg-lm 5\n"  # Of models whose words are classes: the words of texts, and the id of each.
+_CLASS_LAYOUT = _LAYOUT._replace(
+    words=["words", "of_texts"], arrays={**_LAYOUT.arrays, "class_of": ("i4", 1)}
+)
+_LAYOUTS = {_MAGIC: _LAYOUT, _CLASS_MAGIC: _CLASS_LAYOUT, _OLD_MAGIC: _OLD_LAYOUT}
 NO_CONTEXT = np.float32(np.inf)  # The back-off of an n-gram that no query needs as a context.
 
 
@@ -158,16 +165,22 @@ def _filled(model: ArpaModel, path: PathLike | None) -> LanguageModel:
 
 def is_lm_file(path: PathLike) -> bool:
     """Whether a file begins like one written by `write_lm_file`; False if it cannot be read."""
-    return has_magic(path, _MAGIC) or has_magic(path, _OLD_MAGIC)
+    return any(has_magic(path, magic) for magic in _LAYOUTS)
 
 
-def write_lm_file(lm: LanguageModel, words: list[str], path: PathLike) -> None:
+def write_lm_file(lm: LanguageModel, vocabulary: LmVocabulary, path: PathLike) -> None:
     """Write a compiled model and its words to a file that `read_lm_file` maps into memory."""
     values = {"order": lm.order, "num_words": lm.num_words, "num_slots": lm.num_slots}
-    write_array_file(path, _MAGIC, values, {"words": words}, {"keys": lm.keys, "rest": lm.rest})
+    words, arrays = {"words": vocabulary.words}, {"keys": lm.keys, "rest": lm.rest}
+    if vocabulary.class_of is None:
+        write_array_file(path, _MAGIC, values, words, arrays)
+        return
+    words["of_texts"] = list(vocabulary.class_of)
+    arrays["class_of"] = np.array(list(vocabulary.class_of.values()), np.int32)
+    write_array_file(path, _CLASS_MAGIC, values, words, arrays)
 
 
-def read_lm_file(path: PathLike) -> tuple[LanguageModel, list[str]]:
+def read_lm_file(path: PathLike) -> tuple[LanguageModel, LmVocabulary]:
     """The model and the words in a file of `write_lm_file`; its pages are shared between processes.
 
     Raises
@@ -175,19 +188,26 @@ def read_lm_file(path: PathLike) -> tuple[LanguageModel, list[str]]:
     ArpaError
         The file is cut, damaged, from a machine with the other byte order, or holds what no model can be.
     """
-    is_old = has_magic(path, _OLD_MAGIC)
-    magic, layout = (_OLD_MAGIC, _OLD_LAYOUT) if is_old else (_MAGIC, _LAYOUT)
-    file = read_array_file(path, magic, layout, ArpaError, "Compile the model again")
+    magic = next((each for each in _LAYOUTS if has_magic(path, each)), _MAGIC)
+    file = read_array_file(path, magic, _LAYOUTS[magic], ArpaError, "Compile the model again")
     sizes = (file.values["order"], file.values["num_words"], file.values["num_slots"])
     keys, words = file.arrays["keys"], file.words["words"]
-    rest = np.zeros(len(words), np.float32) if is_old else file.arrays["rest"]
+    rest = file.arrays["rest"] if "rest" in file.arrays else np.zeros(len(words), np.float32)
     lm = LanguageModel(*sizes, keys, keys.view(np.float32), rest)
-    if problem := first_problem(_requirements(lm, words)):
+    class_of = file.arrays.get("class_of")
+    if problem := first_problem(_requirements(lm, words, class_of)):
         raise ArpaError(path, None, f"is no language model: {problem}", "Compile the model again")
-    return lm, words
+    if class_of is None:
+        return lm, LmVocabulary(words)
+    if len(class_of) != len(file.words["of_texts"]):
+        found = "is no language model: there is not a class for each word"
+        raise ArpaError(path, None, found, "Compile the model again")
+    return lm, LmVocabulary(words, dict(zip(file.words["of_texts"], class_of.tolist(), strict=True)))
 
 
-def _requirements(lm: LanguageModel, words: list[str]) -> Iterator[tuple[object, str]]:
+def _requirements(
+    lm: LanguageModel, words: list[str], class_of: np.ndarray | None
+) -> Iterator[tuple[object, str]]:
     """What keeps queries within their arrays and lets them end, and what is said where it does not hold."""
     yield 1 <= lm.order <= MAX_ORDER, f"its order is {lm.order}"
     yield lm.num_words == len(words) and tuple(words[: len(RESERVED)]) == RESERVED, "its words are others"
@@ -198,6 +218,7 @@ def _requirements(lm: LanguageModel, words: list[str]) -> Iterator[tuple[object,
     yield is_free, "its table has no free entry"
     yield is_possible, "an entry has no word, or no probability"
     yield lm.order > 1 or not extends, "words extend each other in a model of order 1"
+    yield class_of is None or is_within(class_of, 0, lm.num_words - 1), "a word has a class that is none"
 
 
 @kernel

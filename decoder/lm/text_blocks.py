@@ -34,15 +34,15 @@ def score_file(lm: LanguageModel, vocabulary: LmVocabulary, path: PathLike) -> I
     InputError
         The file cannot be read, or is not UTF-8; the line is named.
     """
-    # The ids of a vocabulary are those of its words in order.
-    words = pool_of(word.encode("utf-8", "surrogatepass") for word in vocabulary.words)
+    entries, ids = vocabulary.entries()
+    words = pool_of(word.encode("utf-8", "surrogatepass") for word in entries)
     lines = 0
     for raw in read_blocks(path, _BLOCK):
         _require_utf8(raw, path, lines)
         block = np.frombuffer(raw, np.uint8)
         number = raw.count(b"\n") + (not raw.endswith(b"\n"))
         log_probs, unknown = np.zeros(number), np.zeros(number)
-        counts = _score_block(lm, words, block, log_probs, unknown)
+        counts = _score_block(lm, words, ids, block, log_probs, unknown)
         yield TextScores(log_probs, unknown, *counts)
         lines += number
 
@@ -60,10 +60,16 @@ def _require_utf8(raw: bytes, path: PathLike, lines: int) -> None:
 
 @kernel
 def _score_block(
-    lm: LanguageModel, words: WordPool, block: np.ndarray, log_probs: np.ndarray, unknown: np.ndarray
+    lm: LanguageModel,
+    words: WordPool,
+    ids: np.ndarray,
+    block: np.ndarray,
+    log_probs: np.ndarray,
+    unknown: np.ndarray,
 ) -> tuple[int, int, int]:
     """Score the lines of a block.
 
+    ids : int32, of each of the words, the reserved ones first
     log_probs, unknown : float64, one for each line, made as `TextScores` has them
 
     Returns the number of tokens, of unknown words, and of reserved words.
@@ -81,8 +87,7 @@ def _score_block(
                 break
             word = find(words, block, begin, at)
             is_reserved = 0 <= word <= END
-            if word < 0 or is_reserved:
-                word = UNKNOWN
+            word = UNKNOWN if word < 0 or is_reserved else ids[word]
             log_prob = add_word(lm, state, word)
             log_probs[line] += log_prob
             num_tokens += 1

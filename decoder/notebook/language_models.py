@@ -24,7 +24,6 @@ from scfg_sampler.core.arguments import (
 )
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.needed import require_not_lost
-from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = ["NgramModel", "load_lm", "train_lm"]
@@ -71,7 +70,7 @@ class NgramModel:
         return word in self.vocabulary
 
     def __repr__(self) -> str:
-        return f"Language model of order {self.order}, {counted(len(self.vocabulary), 'word')}"
+        return f"Language model of order {self.order}, {self.vocabulary.described()}"
 
     def _scores(self, text: Text) -> TextScores:
         return score_text(self.lm, self.vocabulary, lines_of(text))
@@ -136,13 +135,21 @@ def _trained(
     return NgramModel(build_lm(model), LmVocabulary(model.words))
 
 
-def load_lm(path: PathLike) -> NgramModel:
+def load_lm(path: PathLike, classes: PathLike | None = None) -> NgramModel:
     """The model of an ARPA file, or of one that `compile-lm` wrote.
+
+    Parameters
+    ----------
+    path : path
+    classes : path, optional
+        The class of each word, a line for each, if the words of the model are classes.
 
     Raises
     ------
     ArpaError
         It is no such file; line and fault are named.
+    InputError
+        A line of `classes` is no word with a class that the model has.
 
     >>> import decoder, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -151,4 +158,6 @@ def load_lm(path: PathLike) -> NgramModel:
     Language model of order 2, 6 words
     """
     require_path("path", path)
-    return NgramModel(*load_compiled(path), path)
+    if classes is not None:
+        require_path("classes", classes)
+    return NgramModel(*load_compiled(path, classes), path)

@@ -152,7 +152,7 @@ def bundle(
         paths = []
         for number, model in enumerate(models_of(lm)):
             paths.append(Path(folder) / f"lm-{number}")
-            write_lm_file(model.lm, model.vocabulary.words, paths[-1])
+            write_lm_file(model.lm, model.vocabulary, paths[-1])
         write_weights(weights_of(weights), Path(folder) / "weights.json")
         settings = settings_of(SearchDefaults, search)
         parts = (table_of(rules), paths, Path(folder) / "weights.json", preparation)

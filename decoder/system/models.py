@@ -23,8 +23,9 @@ from decoder.grammar.file import (
 )
 from decoder.grammar.trie import Grammar
 from decoder.grammar.weighted import as_weighted
-from decoder.lm.model import LanguageModels, load_lms
+from decoder.lm.model import LanguageModel, LanguageModels, load_lms
 from decoder.lm.table import is_lm_file, write_lm_file
+from decoder.lm.vocabulary import LmVocabulary
 from decoder.system.inventory import GRAMMAR, Kind, Record
 from decoder.translation.settings import SearchDefaults
 from decoder.translation.weights import read_weights, write_weights
@@ -94,17 +95,24 @@ def write_models(
         shutil.copyfile(grammar, folder / GRAMMAR)
     lms = load_lms([lm] if isinstance(lm, str | os.PathLike) else list(lm))
     for model, (each, vocabulary) in enumerate(zip(*lms, strict=True)):
-        write_lm_file(each, vocabulary.words, folder / _lm_file(model))
+        write_lm_file(each, vocabulary, folder / _lm_file(model))
     spelled = lms.spelled(spelling)
     is_as_it_is = all(a.knows_as(b) for a, b in zip(lms.vocabularies, spelled.vocabularies, strict=True))
     known = read_weights(weights)
     write_weights(known, folder / _WEIGHTS)
-    described = [{"order": each.order, "words": each.num_words} for each in lms.models]
+    described = [_described(*each) for each in zip(*lms, strict=True)]
     return _models(compiled, spelled, known, settings), {
         "grammar": {"signature": compiled.table.signature, "rules": len(compiled.grammar.rules)},
         "lm": described[0] if len(described) == 1 else described,
         **({} if is_as_it_is else {"spelling": spelling}),
     }
+
+
+def _described(lm: LanguageModel, vocabulary: LmVocabulary) -> Record:
+    words = vocabulary.class_of
+    if words is None:
+        return {"order": lm.order, "words": lm.num_words}
+    return {"order": lm.order, "words": len(words), "classes": len(set(words.values()))}
 
 
 def write_used_weights(models: Models, names: Collection[str], folder: Path) -> None:

@@ -20,18 +20,24 @@ def add_parser(subparsers) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "classes",
-        help="learn classes of words, to label spans with",
+        help="learn classes of words, to label spans with, or for a language model",
         description="Learn classes of the words of a text from which words stand beside which, and write the "
         "class of each word in place of it, as --labels of 'sample' and 'extract' takes them. An empty line "
-        "stays empty. The same text has the same classes.",
+        "stays empty. The same text has the same classes. --words writes the class of each word besides, for "
+        "'scfg-decoder compile-lm'.",
         epilog="example:\n  scfg-sampler classes train.en --number 4 --output train.classes.en\n"
         "  scfg-sampler sample --source train.de --target train.en --alignment train.align --output run \\\n"
-        "      --labels train.classes.en --labels-form classes",
+        "      --labels train.classes.en --labels-form classes\n"
+        "  scfg-sampler classes train.en --number 200 --output train.classes.en --words en.classes",
     )
     parser.add_argument("text", metavar="TEXT", help="tokenised text, one sentence a line; .gz is read too")
     parser.add_argument(
         "--output", metavar="FILE", required=True, help="the classes, a line for each line of the text"
     )
+    parser.add_argument(
+        "--words", metavar="FILE", help="each word and, behind a tab, its class; the most frequent first"
+    )
+    parser.writes("--words")
     parser.add_argument(
         "--number",
         metavar="K",
@@ -69,6 +75,9 @@ def run(options: argparse.Namespace) -> None:
     with atomic_output(options.output) as out:
         for line in read_lines(options.text):
             out.write(" ".join(names[word] for word in split_words(line)) + "\n")
+    if options.words is not None:
+        with atomic_output(options.words) as out:
+            out.writelines(f"{word}\t{name}\n" for word, name in names.items())
     for line in _table(found):
         console.say(line)
     classes, words = counted(found.number, "class", "classes"), counted(len(found.words), "word")

@@ -19,6 +19,7 @@ from decoder.lm.counts import encode_text
 from decoder.lm.estimation import estimate_lm
 from decoder.lm.model import load_lm
 from decoder.lm.table import build_lm, write_lm_file
+from decoder.lm.vocabulary import LmVocabulary
 from decoder.system.bundle import write_system
 from decoder.system.system import load_system
 from scfg_sampler.core.arrays.sparse import Rows, is_sound
@@ -274,7 +275,7 @@ def test_a_ranking_of_another_system_is_refused(folder, tmp_path, rng):
 def test_models_of_all_orders_and_grammars_of_all_arities_are_sound(tmp_path, rng):
     for order in range(1, 6):
         model, _ = estimate_lm(encode_text(TEXT), order)
-        write_lm_file(build_lm(model), model.words, tmp_path / "lm.bin")
+        write_lm_file(build_lm(model), LmVocabulary(model.words), tmp_path / "lm.bin")
         load_lm(tmp_path / "lm.bin")
     for arity in (0, 1, 2, 4):
         rules = small.random_rules(rng, 12, max_arity=arity)

@@ -168,11 +168,12 @@ def _compiled_lm() -> bytes:
     from decoder.lm.arpa import read_arpa
     from decoder.lm.model import build_lm
     from decoder.lm.table import write_lm_file
+    from decoder.lm.vocabulary import LmVocabulary
 
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / "arpa").write_bytes(_ARPA)
         model = read_arpa(Path(place) / "arpa")
-        write_lm_file(build_lm(model), model.words, Path(place) / "lm")
+        write_lm_file(build_lm(model), LmVocabulary(model.words), Path(place) / "lm")
         return (Path(place) / "lm").read_bytes()
 
 

@@ -12,6 +12,7 @@ from decoder.lm.estimation import estimate_lm
 from decoder.lm.model import load_lm, score_text
 from decoder.lm.rest_costs import rest_costs
 from decoder.lm.table import build_lm, read_lm_file, write_lm_file
+from decoder.lm.vocabulary import LmVocabulary
 from scfg_sampler.core.arrays.array_file import write_array_file
 from tests.decoder.lm.test_model import random_model
 
@@ -61,7 +62,7 @@ def test_models_of_single_words_and_impossible_numbers_have_no_rest_costs():
 def test_compiled_models_keep_their_rest_costs_and_old_files_have_none(tmp_path):
     model, _ = estimate_lm(encode_text(TEXT), 3)
     lm = build_lm(model)
-    write_lm_file(lm, model.words, tmp_path / "lm.bin")
+    write_lm_file(lm, LmVocabulary(model.words), tmp_path / "lm.bin")
     assert np.array_equal(read_lm_file(tmp_path / "lm.bin")[0].rest, rest_costs(model))
     values = {"order": lm.order, "num_words": lm.num_words, "num_slots": lm.num_slots}
     write_array_file(tmp_path / "old", table._OLD_MAGIC, values, {"words": model.words}, {"keys": lm.keys})

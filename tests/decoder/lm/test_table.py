@@ -10,6 +10,7 @@ from decoder.lm.counts import encode_text
 from decoder.lm.estimation import estimate_lm
 from decoder.lm.model import load_lm, score_text
 from decoder.lm.table import _ngram_keys, build_lm, find, is_lm_file, read_lm_file, write_lm_file
+from decoder.lm.vocabulary import LmVocabulary
 from scfg_sampler.errors import ArpaError
 
 
@@ -17,7 +18,7 @@ from scfg_sampler.errors import ArpaError
 def saved(tmp_path):
     model, _ = estimate_lm(encode_text(["a b c \u3000", "b c a", "c"]), 3)
     path = tmp_path / "lm.bin"
-    write_lm_file(build_lm(model), model.words, path)
+    write_lm_file(build_lm(model), LmVocabulary(model.words), path)
     return model, path
 
 
