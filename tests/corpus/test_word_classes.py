@@ -142,6 +142,16 @@ def test_the_command_writes_a_class_for_every_word(tmp_path, capsys):
         assert (int(words), shown) == (len(own), own[:8])
         assert int(uses) == sum(" ".join(lines).split().count(word) for word in own)
     assert said[-1] == f"3 classes of 6 words written to {tmp_path / 'out'}"
+    out, words = tmp_path / "again", tmp_path / "words"
+    options = ["--number", "3", "--output", str(out), "--words", str(words), "--quiet"]
+    assert main(["classes", str(tmp_path / "text"), *options]) == 0
+    assert out.read_text("utf-8").splitlines() == written
+    assert dict(line.split("\t") for line in words.read_text("utf-8").splitlines()) == found.names
+    assert words.read_text("utf-8").split()[::2] == list(found.words)
+    options = ["--output", str(out), "--words", str(out)]
+    with pytest.raises(SystemExit):
+        main(["classes", str(tmp_path / "text"), *options])
+    assert "which --output writes, too; name another file" in capsys.readouterr().err
 
 
 def test_the_command_tells_of_a_text_with_too_few_words(tmp_path, capsys):

@@ -149,6 +149,11 @@ def test_words_that_are_escaped_have_the_classes_of_what_they_stand_for():
     assert [mixed.id(word) for word in ("[", "&#91;")] == [3, 4]
 
 
+def test_reserved_words_of_a_text_have_no_class():
+    vocabulary = LmVocabulary(["<unk>", "<s>", "</s>", "A"], {"a": 3, "<s>": 3})
+    assert [vocabulary.id(word) for word in ("a", "<s>", "</s>")] == [3, 0, 0]
+
+
 def test_perplexity_is_that_of_classes_not_of_words(files):
     lm = decoder.load_lm(files / "c.arpa", files / "words")
     assert lm.perplexity(["the cat"]) == lm.perplexity(["a dog"])
