@@ -33,6 +33,7 @@ from scfg_sampler.errors import SettingsError
 __all__ = ["WordClasses", "learn_classes"]
 
 _AT_A_TIME = 1_000  # Words that are looked at before a signal is heard.
+_TABLED = 1 << 20  # Numbers of which n ln n is looked up.
 _ROUNDING = 1e-9  # What F must rise by, in nats, that a word moves.
 
 
@@ -65,10 +66,21 @@ class _Neighbours(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """By class, the ends of lines the last: uses, and the pairs of one class and the next."""
+    """By class, the ends of lines the last: uses; pairs of one and the next, and of one and that before."""
 
     uses: np.ndarray
     pairs: np.ndarray
+    flipped: np.ndarray
+
+
+class _Around(NamedTuple):
+    """The classes beside a word, how often each follows it and comes before it; its own uses."""
+
+    beside: np.ndarray
+    after: np.ndarray
+    ahead: np.ndarray
+    itself: int
+    uses: int
 
 
 def learn_classes(
@@ -115,11 +127,12 @@ def learn_classes(
     label = np.arange(len(words) + 1, dtype=np.int32) % number
     label[-1] = number
     counts = _class_counts(pairs, label, count, number)
+    entropy = _entropies(min(_TABLED, int(count.sum()) + 1))
     for _ in range(passes):
         moved = 0
         for first in range(0, len(words), _AT_A_TIME):
             last = min(len(words), first + _AT_A_TIME)
-            some = _move((first, last), label, count, counts, following, before, itself)
+            some = _move((first, last), label, count, counts, following, before, itself, entropy)
             tell(last - first, some)
             moved += some
         if moved == 0:
@@ -171,7 +184,7 @@ def _class_counts(pairs: np.ndarray, label: np.ndarray, count: np.ndarray, numbe
     np.add.at(found, (label[pairs[:, 0]], label[pairs[:, 1]]), pairs[:, 2])
     uses = np.zeros(number + 1, np.int64)
     np.add.at(uses, label, count)
-    return _Counts(uses, found)
+    return _Counts(uses, found, found.T.copy())
 
 
 def _by_use(label: np.ndarray, uses: np.ndarray) -> np.ndarray:
@@ -190,25 +203,35 @@ def _move(
     following: _Neighbours,
     before: _Neighbours,
     itself: np.ndarray,
+    entropy: np.ndarray,
 ) -> int:
     """Move the words first … last − 1 to where F is highest; how many have moved."""
     number = len(counts.uses) - 1
     after, ahead = np.zeros(number + 1, np.int64), np.zeros(number + 1, np.int64)
+    beside = np.zeros(number + 1, np.int64)
     moved = 0
     for word in range(span[0], span[1]):
         _add_classes(after, following, label, word)
         _add_classes(ahead, before, label, word)
-        old, own = label[word], itself[word]
-        _put(counts, old, after, ahead, own, count[word], -1)
-        new, best = old, _gain(counts, old, after, ahead, own, count[word]) + _ROUNDING
+        # Most words stand beside few classes, and no other has a part in how F changes.
+        num_beside = 0
+        for other in range(number + 1):
+            if after[other] or ahead[other]:
+                beside[num_beside] = other
+                num_beside += 1
+        around = _Around(beside[:num_beside], after, ahead, itself[word], count[word])
+        old = label[word]
+        _put(counts, old, around, -1)
+        new, best = old, _gain(counts, old, around, entropy) + _ROUNDING
         for other in range(number):
-            gain = _gain(counts, other, after, ahead, own, count[word])
+            gain = _gain(counts, other, around, entropy)
             if gain > best:
                 new, best = other, gain
-        _put(counts, new, after, ahead, own, count[word], 1)
+        _put(counts, new, around, 1)
         moved += new != old
         label[word] = new
-        after[:], ahead[:] = 0, 0
+        for other in around.beside:
+            after[other], ahead[other] = 0, 0
     return moved
 
 
@@ -220,34 +243,50 @@ def _add_classes(found, neighbours, label, word):
 
 
 @compiled
-def _put(counts, label, after, ahead, own, uses, sign):
+def _put(counts, label, around, sign):
     """Count a word in a class, or no longer: what follows it, what comes before it, and it beside itself."""
-    for other in range(len(after)):
-        counts.pairs[label, other] += sign * after[other]
-        counts.pairs[other, label] += sign * ahead[other]
-    counts.pairs[label, label] += sign * own
-    counts.uses[label] += sign * uses
+    for other in around.beside:
+        counts.pairs[label, other] += sign * around.after[other]
+        counts.flipped[other, label] += sign * around.after[other]
+        counts.pairs[other, label] += sign * around.ahead[other]
+        counts.flipped[label, other] += sign * around.ahead[other]
+    counts.pairs[label, label] += sign * around.itself
+    counts.uses[label] += sign * around.uses
 
 
 @compiled
-def _gain(counts, label, after, ahead, own, uses):
+def _gain(counts, label, around, entropy):
     """By how much F rises where a word that is in no class comes to one."""
     total = 0.0
-    for other in range(len(after)):
+    for other in around.beside:
         if other != label:
-            total += _rise(counts.pairs[label, other], after[other])
-            total += _rise(counts.pairs[other, label], ahead[other])
-    total += _rise(counts.pairs[label, label], after[label] + ahead[label] + own)
-    return total - 2.0 * _rise(counts.uses[label], uses)
+            total += _rise(counts.pairs[label, other], around.after[other], entropy)
+            total += _rise(counts.flipped[label, other], around.ahead[other], entropy)
+    own = around.after[label] + around.ahead[label] + around.itself
+    total += _rise(counts.pairs[label, label], own, entropy)
+    return total - 2.0 * _rise(counts.uses[label], around.uses, entropy)
 
 
 @compiled
-def _rise(before, more):
+def _rise(before, more, entropy):
     """(n + m) ln (n + m) − n ln n."""
     if more == 0:
         return 0.0
-    if before == 0:
-        return more * elementary.log(np.float64(more))
-    return (before + more) * elementary.log(np.float64(before + more)) - before * elementary.log(
-        np.float64(before)
-    )
+    if before + more < len(entropy):
+        return entropy[before + more] - entropy[before]
+    return _entropy(before + more) - _entropy(before)
+
+
+@kernel
+def _entropies(number: int) -> np.ndarray:
+    """n ln n of the numbers below one, float64 (number,)."""
+    found = np.zeros(number)
+    for n in range(1, number):
+        found[n] = _entropy(n)
+    return found
+
+
+@compiled
+def _entropy(number):
+    """n ln n, which is 0 of 0."""
+    return number * elementary.log(np.float64(number)) if number else 0.0

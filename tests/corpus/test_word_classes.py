@@ -77,6 +77,14 @@ def test_classes_are_those_of_a_twin(seed, number):
     assert found.number == number
 
 
+@pytest.mark.parametrize("tabled", [1, 2, 9])
+def test_numbers_too_large_to_be_looked_up_are_counted_alike(tabled, monkeypatch):
+    lines = random_lines(9, lines=200, words=40)
+    expected = exchanged(lines, 4, 30)[1]
+    monkeypatch.setattr(word_classes, "_TABLED", tabled)
+    assert learn_classes(lines, 4).names == expected
+
+
 @pytest.mark.parametrize("passes", [1, 2])
 def test_passes_are_as_many_as_are_asked_for(passes):
     lines = random_lines(7, lines=200, words=40)
