@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from decoder.expressions.parser import Parse, Parser
     from decoder.expressions.parser_files import load_parser
     from decoder.notebook.agreement import consensus
-    from decoder.notebook.language_models import NgramModel, load_lm, train_lm
+    from decoder.notebook.language_models import NgramModel, load_lm, train_class_lm, train_lm
     from decoder.notebook.scores import Scores, evaluate
     from decoder.notebook.systems import bundle, make_system
     from decoder.notebook.tuning import Tuning, tune
@@ -44,6 +44,7 @@ _HOME = {
     "load_parser": "expressions.parser_files",
     "load_system": "system.system",
     "make_system": "notebook.systems",
+    "train_class_lm": "notebook.language_models",
     "train_lm": "notebook.language_models",
     "tune": "notebook.tuning",
 }
@@ -65,6 +66,7 @@ __all__ = [
     "load_parser",
     "load_system",
     "make_system",
+    "train_class_lm",
     "train_lm",
     "tune",
 ]

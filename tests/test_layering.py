@@ -1,9 +1,8 @@
 """Import directions: a room imports only from rooms on floors below its own.
 
-A room is a package with the modules that lie directly in it; a module named in `ROOMS` by itself is a room of
-its own. Within a room modules import each other as they like, but not in a circle. A new module needs no
-entry, a new room one: on the lowest floor that is above everything it imports. The rules between packages are
-in `MAY_IMPORT`, those for other people's packages in `OUTSIDE`.
+A room is a package with the modules that lie directly in it, or a module named in `ROOMS` by itself. Within
+a room modules import each other as they like, but not in a circle. A new module needs no entry, a new room
+one: on the lowest floor above all that it imports. `MAY_IMPORT` is for packages, `OUTSIDE` for others'.
 """
 
 from __future__ import annotations
@@ -87,6 +86,7 @@ MAY_IMPORT = {
         "scfg_sampler.core.*",
         "scfg_sampler.errors",
         "scfg_sampler.exports",  # How a package has names without loading them.
+        "scfg_sampler.corpus.word_classes",
         "scfg_sampler.rules.labels",
         "scfg_sampler.rules.table",
         "scfg_sampler.formats",  # What they are called.

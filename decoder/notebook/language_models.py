@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from decoder.lm.arpa import write_arpa
+from decoder.lm.arpa import RESERVED, split_words, write_arpa
 from decoder.lm.counts import encode_text
 from decoder.lm.estimation import estimate_lm
 from decoder.lm.model import LmVocabulary, TextScores, perplexity_of, score_text
@@ -24,9 +24,10 @@ from scfg_sampler.core.arguments import (
 )
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.needed import require_not_lost
+from scfg_sampler.corpus.word_classes import learn_classes
 from scfg_sampler.errors import InputError
 
-__all__ = ["NgramModel", "load_lm", "train_lm"]
+__all__ = ["NgramModel", "load_lm", "train_class_lm", "train_lm"]
 
 
 class NgramModel:
@@ -133,6 +134,43 @@ def _trained(
         write_arpa(model, output)
         return load_lm(output)  # As the file has it.
     return NgramModel(build_lm(model), LmVocabulary(model.words))
+
+
+def train_class_lm(text: Text, number: int = 200, *, order: int = 5) -> NgramModel:
+    """The model of the classes of a text's words, which are learnt from which words stand beside which.
+
+    Beside a model of words, as in `make_system(rules, [words, classes])`, it says more of words that are
+    seldom seen; `bundle` keeps it.
+
+    Parameters
+    ----------
+    text : path, or lines of words between spaces
+    number : int ≥ 1
+        Of classes; at most as many as there are different words.
+    order : int
+        From 1 to 6.
+
+    Raises
+    ------
+    ArgumentError
+        A setting is out of range, or there are fewer different words than classes.
+
+    >>> lm = train_class_lm(["a cat sees the dog", "the dog sees a cat", "a dog sleeps"], 3, order=2)
+    >>> lm
+    Language model of order 2, 6 words in 3 classes
+    >>> bool(lm.log_probs(["the cat sleeps"]) > lm.log_probs(["cat the sleeps"]))
+    True
+    """
+    number, order = require_whole("number", number), require_whole("order", order)
+    lines = [split_words(line) for line in lines_of(text)]
+    with of_arguments():
+        names = learn_classes(lines, number, name="the text").names
+        path = text if isinstance(text, str | os.PathLike) else None
+        encoded = encode_text([" ".join(names[word] for word in line) for line in lines], path)
+        model, _ = estimate_lm(encoded, order)
+    label = {name: number for number, name in enumerate(model.words)}
+    class_of = {word: label[name] for word, name in names.items() if word not in RESERVED}
+    return NgramModel(build_lm(model), LmVocabulary(model.words, class_of))
 
 
 def load_lm(path: PathLike, classes: PathLike | None = None) -> NgramModel:

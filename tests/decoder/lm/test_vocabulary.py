@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import decoder
+import scfg_sampler.cli
 from decoder.cli import main
 from decoder.lm.arpa import write_arpa
 from decoder.lm.counts import encode_text
@@ -15,6 +16,7 @@ from decoder.lm.model import load_lm, score_text
 from decoder.lm.table import read_lm_file, write_lm_file
 from decoder.lm.text_blocks import score_file
 from decoder.lm.vocabulary import LmVocabulary
+from scfg_sampler.core.arguments import ArgumentError
 from scfg_sampler.errors import ArpaError, InputError
 from scfg_sampler.rules.table import write_rule_table
 from tests.decoder import small_grammars as small
@@ -152,6 +154,27 @@ def test_words_that_are_escaped_have_the_classes_of_what_they_stand_for():
 def test_reserved_words_of_a_text_have_no_class():
     vocabulary = LmVocabulary(["<unk>", "<s>", "</s>", "A"], {"a": 3, "<s>": 3})
     assert [vocabulary.id(word) for word in ("a", "<s>", "</s>")] == [3, 0, 0]
+
+
+def test_a_model_of_classes_is_learnt_as_by_the_commands(files, monkeypatch):
+    monkeypatch.chdir(files)
+    lines = ["a cat sees the dog", "the dog sees a cat", "", "a dog sleeps <s>"]
+    (files / "text").write_text("".join(line + "\n" for line in lines))
+    options = ["--number", "3", "--output", "classes", "--words", "w", "--quiet"]
+    assert scfg_sampler.cli.main(["classes", "text", *options]) == 0
+    assert main(["train-lm", "classes", "--order", "2", "--output", "a.arpa", "--quiet"]) == 0
+    expected = decoder.load_lm("a.arpa", "w")
+    for text in (lines, "text"):
+        found = decoder.train_class_lm(text, 3, order=2)
+        assert found.vocabulary.knows_as(expected.vocabulary)
+        assert found.log_probs([*lines, "dog zebra"]) == pytest.approx(
+            expected.log_probs([*lines, "dog zebra"])
+        )
+
+
+def test_there_are_no_more_classes_than_words():
+    with pytest.raises(ArgumentError, match=r"^number is 200, but the text has 2 different words"):
+        decoder.train_class_lm(["a b"])
 
 
 def test_perplexity_is_that_of_classes_not_of_words(files):
