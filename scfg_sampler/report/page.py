@@ -38,6 +38,7 @@ from scfg_sampler.report.translations import (
     read_outputs,
     read_rounds,
     read_scores,
+    read_written,
     tell_changes,
     tell_scores,
     tell_tuning,
@@ -149,6 +150,7 @@ def _sections(
     """The sections as they are made."""
     scores = {name: read_scores(path) for name, path in inputs.scores.items()}
     tunings = {name: read_rounds(path) for name, path in inputs.tunings.items()}
+    written = {name: read_written(path) for name, path in inputs.tunings.items()}
     yield Section("What was run", "run", tell_runs(runs))
     yield Section("Traces", "traces", tell_traces(runs))
     if scores:
@@ -166,7 +168,7 @@ def _sections(
         told = tell_pairs(np.random.default_rng(inputs.seed), last, chosen, inputs.sweeps)
         yield Section("Sentence pairs", "pairs", told)
     if tunings:
-        yield Section("Tuning", "tuning", tell_tuning(tunings))
+        yield Section("Tuning", "tuning", tell_tuning(tunings, written))
     if outputs is not None:
         title = "Translations that changed most" if len(outputs.systems) > 1 else "Translations"
         yield Section(title, "translations", tell_changes(outputs))

@@ -12,6 +12,7 @@ what is shown. BLEU and the others are those of the files that `evaluate --json`
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from scfg_sampler.core.pages.charts import Axes, Curve, legend, line_chart
 from scfg_sampler.core.pages.elements import Content, Markup, element, table, words
 from scfg_sampler.core.reports.document import read_json
 from scfg_sampler.core.svg import circled
+from scfg_sampler.core.weights import read_weights
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
@@ -36,11 +38,13 @@ __all__ = [
     "read_outputs",
     "read_rounds",
     "read_scores",
+    "read_written",
     "tell_changes",
     "tell_scores",
     "tell_tuning",
 ]
 
+_ROUNDS = ".rounds.tsv"  # What the names of tables of rounds end in, behind that of the weights.
 _SHOWN = 6
 """Translations shown on either side."""
 
@@ -73,12 +77,27 @@ def read_rounds(path: PathLike) -> dict[str, np.ndarray]:
     return dict(zip(rows[0], values.T, strict=True))
 
 
-def tell_tuning(tunings: Mapping[str, dict[str, np.ndarray]]) -> list[Markup]:
-    """Scores and weights round by round.
+def read_written(rounds: PathLike) -> dict[str, float]:
+    """The weights that tuning has written beside a table of rounds; none if they are not there.
+
+    Raises
+    ------
+    InputError
+        They are not a JSON object of numbers.
+    """
+    path = Path(os.fspath(rounds).removesuffix(_ROUNDS))
+    return read_weights(path) if os.fspath(rounds).endswith(_ROUNDS) and path.is_file() else {}
+
+
+def tell_tuning(
+    tunings: Mapping[str, dict[str, np.ndarray]], written: Mapping[str, Mapping[str, float]] = {}
+) -> list[Markup]:
+    """Scores round by round; the weights at first, in the best round, and those that were written.
 
     Parameters
     ----------
     tunings : mapping from a name to what `read_rounds` returns
+    written : mapping from a name to what `read_written` returns; by MIRA it is the mean of several rounds
     """
     curves = [Curve(name, each["round"], each["score"]) for name, each in tunings.items()]
     lengths = [
@@ -98,10 +117,15 @@ def tell_tuning(tunings: Mapping[str, dict[str, np.ndarray]]) -> list[Markup]:
             continue
         best = int(each["score"].argmax())
         weights = [column for column in each if column not in ("round", "score", "length", "new")]
-        rows = [(column, _signed(each[column][0]), _signed(each[column][best])) for column in weights]
+        columns = [{column: each[column][row] for column in weights} for row in (0, best)]
+        heads = ["weight", "at first", f"round {int(each['round'][best])}"]
+        if set(written.get(name, ())) == set(weights):
+            columns.append(dict(written[name]))
+            heads.append("written")
+        rows = [(weight, *(_signed(column[weight]) for column in columns)) for weight in weights]
         score, best_round = each["score"], int(each["round"][best])
         said = f"{name}: {score[0]:.2f} at first, {score[best]:.2f} in round {best_round}"
-        shown = table(["weight", "at first", "best"], rows)
+        shown = table(heads, rows)
         out.append(element("details", element("summary", said), shown))
     return out
 

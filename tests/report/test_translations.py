@@ -6,13 +6,22 @@ import codecs
 import functools
 import gzip
 import io
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scfg_sampler.errors import InputError
-from scfg_sampler.report.translations import distance, name_and_path, read_outputs, read_rounds, read_scores
+from scfg_sampler.report.translations import (
+    distance,
+    name_and_path,
+    read_outputs,
+    read_rounds,
+    read_scores,
+    read_written,
+    tell_tuning,
+)
 
 texts = st.lists(st.sampled_from("abc"), max_size=6)
 
@@ -104,6 +113,26 @@ def test_files_are_the_same_in_all_forms(tmp_path, form):
         [[line] for line in lines],
         {"x": lines},
     )
+
+
+def test_weights_that_were_written_stand_beside_those_of_the_best_round(tmp_path):
+    rounds = tmp_path / "w.json.rounds.tsv"
+    rounds.write_text("round\tscore\tGlue\n0\t9\t1\n1\t10.5\t0.25\n2\t10\t0.75\n")
+    tunings = {"a": read_rounds(rounds)}
+
+    def shown():
+        table = ElementTree.fromstring(str(tell_tuning(tunings, written)[-1]))
+        return [cell.text for row in table.iter("tr") for cell in row]
+
+    written = {"a": read_written(rounds)}
+    assert shown() == ["weight", "at first", "round 1", "Glue", "+1.0000", "+0.2500"]
+    (tmp_path / "w.json").write_text('{"Glue": 0.5}')
+    written = {"a": read_written(rounds)}
+    assert shown() == [*["weight", "at first", "round 1", "written"], "Glue", "+1.0000", "+0.2500", "+0.5000"]
+    (tmp_path / "w.json").write_text('{"Other": 0.5}')  # Of another tuning.
+    written = {"a": read_written(rounds)}
+    assert len(shown()) == 6
+    assert read_written(tmp_path / "w.json") == {}
 
 
 def test_scores_that_are_no_utf8_say_what_they_are(tmp_path):
