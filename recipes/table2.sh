@@ -80,7 +80,7 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" CONSENSUS="" SEEDS=3 ORDER=3
+ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" CONSENSUS="" SEEDS=3 ORDER=3 CLASSES=0
 METHOD=pro ROUNDS=6 BEAM=100 WIDEN=0 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
 ROWS_OF_ONE=hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth,free,free-tenth

@@ -86,6 +86,8 @@ def _translation(folder: Path) -> None:
     _run(sampler, "grammar run --output grammar.gz")
     _run(sampler, f"extract {corpus} --output hiero.gz")
     _run(decoder, "train-lm train.en --order 3 --output en.arpa")
+    _run(sampler, "classes train.en --number 9 --output train.classes.en --words en.classes")
+    _run(decoder, "train-lm train.classes.en --order 3 --output classes.arpa")
     (folder / "weights.json").write_text(json.dumps(WEIGHTS))
     _run(
         sampler,
