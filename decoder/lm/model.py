@@ -92,13 +92,13 @@ def load_lm(path: PathLike, classes: PathLike | None = None) -> tuple[LanguageMo
     """
     if is_lm_file(path):
         lm, vocabulary = read_lm_file(path)
-        return lm, vocabulary if classes is None else read_classes(classes, vocabulary)
-    if has_magic(path, _KENLM):
+    elif has_magic(path, _KENLM):
         found = "is a binary model of KenLM, which only KenLM reads"
         raise ArpaError(path, None, found, "Give the ARPA file it was made of, or make one: " + _LMPLZ)
-    model = read_arpa(path)
-    vocabulary = LmVocabulary(model.words)
-    return build_lm(model, path), vocabulary if classes is None else read_classes(classes, vocabulary)
+    else:
+        model = read_arpa(path)
+        lm, vocabulary = build_lm(model, path), LmVocabulary(model.words)
+    return lm, vocabulary if classes is None else read_classes(classes, vocabulary)
 
 
 class LanguageModels(NamedTuple):

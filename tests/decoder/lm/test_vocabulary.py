@@ -139,6 +139,18 @@ def test_a_compiled_file_with_classes_that_cannot_be_is_refused(files):
             read_lm_file(files / "c.bin")
 
 
+def test_a_compiled_file_with_fewer_classes_than_words_is_refused(files):
+    class OneLess(dict):
+        def values(self):
+            return list(super().values())[1:]
+
+    lm, vocabulary = load_lm(files / "c.arpa", files / "words")
+    vocabulary.class_of = OneLess(vocabulary.class_of)
+    write_lm_file(lm, vocabulary, files / "c.bin")
+    with pytest.raises(ArpaError, match="there is not a class for each word"):
+        read_lm_file(files / "c.bin")
+
+
 def test_words_that_are_escaped_have_the_classes_of_what_they_stand_for():
     read, write = {"&#91;": "["}, {"[": "&#91;"}
     escaping = [lambda word: read.get(word, word), lambda word: write.get(word, word)]
