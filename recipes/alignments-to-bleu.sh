@@ -106,8 +106,8 @@ for grammar in ${baselines[@]+"${baselines[@]}"}; do
 done
 for grammar in ${baselines[@]+"${baselines[@]}"} sampled; do
     estimate "filter-$grammar" "1 + 2 * M"
-    estimate "tune-$grammar" "3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)"
-    estimate "translate-$grammar" "3 + 0.02 * translated * beam / 200"
+    estimate "tune-$grammar" "3 + $TUNING_TIME"
+    estimate "translate-$grammar" "3 + $TRANSLATING_TIME"
     estimate "evaluate-$grammar" 3
 done
 [ ${#baselines[@]} = 0 ] || estimate compare 6

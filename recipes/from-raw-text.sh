@@ -107,11 +107,11 @@ for kind in "${KINDS[@]}"; do
         hiero) estimate grammar-hiero "4 + 10 * M * draws" ;;
     esac
     estimate "filter-$kind" "1 + 2 * M"
-    estimate "tune-$kind" "3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)"
+    estimate "tune-$kind" "3 + $TUNING_TIME"
 done
 for system in "${SYSTEMS[@]}"; do
     estimate "$system" "2 + M"
-    estimate "${system/system/translate}" "3 + 0.02 * sentences * beam / 200"
+    estimate "${system/system/translate}" "3 + $TRANSLATING_TIME"
     estimate "${system/system/evaluate}" 3
 done
 if [ "$KIND" = both ]; then # lists of 50 and their comparison, for two systems

@@ -191,8 +191,8 @@ for grammar in "${grammars[@]}"; do
     esac
     estimate "filter-$grammar" "2 + 2 * M"
     for ((tuning = 1; tuning <= TUNINGS; tuning++)); do
-        estimate "tune-$grammar.$tuning" "4 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)"
-        estimate "translate-$grammar.$tuning" "6 + 0.02 * sentences * beam / 200"
+        estimate "tune-$grammar.$tuning" "4 + $TUNING_TIME"
+        estimate "translate-$grammar.$tuning" "6 + $TRANSLATING_TIME"
     done
 done
 plan_estimates

@@ -182,9 +182,13 @@ find_here() { # FILE: where it is, here or in DATA
 
 # ------------------------------------------------------------------ the time it takes
 
+# Seconds of tuning and of translating, in the terms of `estimate`: a model of classes beside that of words makes them longer.
+TUNING_TIME="0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads) * (classes ? 1.2 : 1)"
+TRANSLATING_TIME="0.02 * translated * beam / 200 * (classes ? 2.2 : 1)"
+
 # estimate NAME FORMULA: that a step takes so many seconds on two cores of 2020, from runs on 2,000 to 30,000 pairs, by a
-# formula in T (thousands of training pairs), M (megabytes of training text), sentences (of the development set), and what
-# the options say. plan_estimates, after all of them, plans these steps.
+# formula in T (thousands of training pairs), M (megabytes of training text), sentences (of the development set), translated
+# (those that are translated), and what the options say. plan_estimates, after all of them, plans these steps.
 estimated=() # the names
 formulas="" # what prints the seconds of each
 estimate() {
@@ -196,6 +200,7 @@ plan_estimates() {
     local name seconds
     seconds=$(awk -v T="$T" -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="${BEAM:-100}" \
         -v threads="$THREADS" -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" -v draws="${DRAWS:-1}" \
+        -v classes="${CLASSES:-0}" \
         "BEGIN { $formulas }")
     for name in "${estimated[@]}"; do
         plan "$name" "${seconds%%$'\n'*}"
@@ -206,7 +211,7 @@ plan_estimates() {
 # Seconds that a step takes, by what its name begins with; sets that are translated have TRANSLATED sentences.
 guesses() {
     awk -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="${BEAM:-100}" -v threads="$THREADS" \
-        -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" '
+        -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" -v classes="${CLASSES:-0}" '
         function guess(name) {
             if (name ~ /^lm$/) return 2 + M
             if (name ~ /^lm-classes$/) return 6 + 4 * M
@@ -215,10 +220,10 @@ guesses() {
             if (name ~ /^grammar-/) return 4 + 8 * M
             if (name ~ /^(filter|text)-/) return 1 + 2 * M
             if (name ~ /^tune-fixed$/) return 1
-            if (name ~ /^tune-/) return 3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)
+            if (name ~ /^tune-/) return 3 + '"$TUNING_TIME"'
             if (name ~ /^fold.*-list-/) return 3 + 0.02 * 4 * sentences * beam / 200
             if (name ~ /^fold/) return 6 + 0.7 * sweeps * M
-            if (name ~ /^(translate|parse|rank)-/) return 3 + 0.02 * translated * beam / 200
+            if (name ~ /^(translate|parse|rank)-/) return 3 + '"$TRANSLATING_TIME"'
             if (name ~ /^plug-/) return 2 + M
             return 3
         }

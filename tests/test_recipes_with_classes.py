@@ -1,12 +1,15 @@
 """Recipes with a second language model, of classes of words: it is trained, tuned with, and in the system."""
 
 import re
+import subprocess
 
 import pytest
 
 from tests import test_low_resource_recipe as low_resource
 from tests import test_raw_text_recipe as raw_text
 from tests.recipe_calls import ALIGNMENTS_TO_BLEU, TABLE2, assert_refused, bleu_recipe, calls, small_data
+
+RECIPES = ALIGNMENTS_TO_BLEU.parent
 
 OF_BLEU = {
     "alignments-to-bleu": (ALIGNMENTS_TO_BLEU, ()),
@@ -89,6 +92,22 @@ def test_small_languages_have_classes_too(tmp_path):
     done = calls(stand_in)
     assert_translates_by(["lm.arpa", "lm-classes.bin"], done)
     assert sum(line.startswith("decoder tune") for line in done) == 3
+
+
+@pytest.mark.parametrize("classes", ["", "CLASSES=0", "CLASSES=200"])
+def test_the_time_told_knows_of_classes(tmp_path, classes):
+    script = f". '{RECIPES}/common.sh'; . '{RECIPES}/translation.sh'; OUT='{tmp_path}' T=1 M=1\n"
+    script += f"ROUNDS=10 THREADS=1 SENTENCES=1000 {classes}\n"
+    script += "printf 'tune-a\\ntranslate-a\\nlm\\n' | guesses\n"
+    script += 'plan() { echo "$*"; }; estimate x "4 + $TUNING_TIME"\n'
+    script += 'estimate y "5 + $TRANSLATING_TIME"; plan_estimates'
+    outcome = subprocess.run(["bash", "-eu", "-c", script], capture_output=True, text=True, timeout=30)
+    assert outcome.returncode == 0, outcome.stderr
+    tune, translate = 0.006 * 1000 * 11 * 0.5 * 3, 0.02 * 1000 * 0.5
+    if "200" in classes:
+        tune, translate = tune * 1.2, translate * 2.2
+    seconds = {"tune-a": 3 + tune, "translate-a": 3 + translate, "lm": 3, "x": 4 + tune, "y": 5 + translate}
+    assert outcome.stdout.split("\n")[:-1] == [f"{name} {each:.2f}" for name, each in seconds.items()]
 
 
 @pytest.mark.parametrize(
