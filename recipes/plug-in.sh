@@ -24,6 +24,8 @@
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
 #   --order N         order of the language model; default: 3
+#   --classes N       for cdec: classes of words, for a second language model, of their n-grams up to five; 0 for none;
+#                     default: 0
 #   --method METHOD   of tuning, mira or pro; default: mira
 #   --rounds N        rounds of tuning; default: 10
 #   --beam N          beam of our decoder in tuning; default: 100
@@ -44,10 +46,10 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 TEXT="" ALL=0 SOURCE="" TARGET="" ALIGNMENT="" MORE_ALIGNMENTS="" DEV="" TEST="" KIND=sampled LM="" ITERATIONS=60 BURN_IN="" SAMPLING=""
-ORDER=3 METHOD=mira ROUNDS=10 BEAM=100 MAX_TARGETS=20 POP_LIMIT=1000 SEED=1 THREADS=""
+ORDER=3 CLASSES=0 METHOD=mira ROUNDS=10 BEAM=100 MAX_TARGETS=20 POP_LIMIT=1000 SEED=1 THREADS=""
 parse_options --overwrite --all --output= --text= --source= --target= --alignment= --more-alignments= --dev=+ --kind= \
     --lm= --iterations= --burn-in= \
-    --sampling= --order= --method= --rounds= --beam= --max-targets= --pop-limit= --seed= --threads= -- "$@"
+    --sampling= --order= --classes= --method= --rounds= --beam= --max-targets= --pop-limit= --seed= --threads= -- "$@"
 EXPECTED="DATA_DIR SOURCE TARGET DECODER, e.g. data/novish-en novish en moses; see --help"
 [ ${#positional[@]} = $([ -n "$SOURCE$TARGET" ] && echo 1 || echo 4) ] || die "expected $EXPECTED"
 DECODER=${positional[${#positional[@]} - 1]}
@@ -69,7 +71,8 @@ need_threads
 [ -z "$SOURCE$TARGET" ] || [ -n "$TEXT" ] || die "--source and --target need --text, what is to be translated"
 find_files
 : "${OUT:=runs/plug-in-$(basename "$DATA")-$SOURCE-$TARGET}"
-lms=(--lm "$OUT/lm.arpa")
+name_lms
+[ "$CLASSES" = 0 ] || [ "$DECODER" = cdec ] || die "--classes is for cdec; $DECODER does not look up the class of a word"
 
 find_training
 DEV_SOURCE=$(find_text "$DEV.$SOURCE")
@@ -106,6 +109,7 @@ corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$
 take_steps() {
     planned_step compile -- compile
     planned_step lm "${LM:-$TRAIN_TARGET}" --makes lm.arpa -- train_lm "$ORDER" "$LM"
+    class_lm "$TRAIN_TARGET" "$TRAIN_TARGET"
 
     if [ "$KIND" = sampled ]; then
         planned_step sample "${corpus[@]}" --makes sample -- \
@@ -120,7 +124,7 @@ take_steps() {
 
     planned_step "filter-$KIND" "grammar-$KIND" "$DEV_SOURCE" --makes "$KIND.filtered.gz" -- \
         sampler filter "$OUT/$KIND.gz" --source "$DEV_SOURCE" --output "$OUT/$KIND.filtered.gz"
-    planned_step "tune-$KIND-$copy" "filter-$KIND" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" \
+    planned_step "tune-$KIND-$copy" "filter-$KIND" "${lm_steps[@]}" "$DEV_SOURCE" "${DEV_REFERENCES[@]}" \
         --makes "$KIND-$copy.weights.json" -- \
         tune "$KIND" "$KIND-$copy" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" --copy "$copy" \
         --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED"
@@ -131,9 +135,10 @@ take_steps() {
         planned_step "$rules" "grammar-$KIND" "$TEXT" --makes "$KIND.text.gz" -- \
             sampler filter "$OUT/$KIND.gz" --source "$TEXT" --output "$table" --max-targets "$MAX_TARGETS"
     fi
-    directory=$OUT/for-$DECODER
-    planned_step "plug-$DECODER" "$rules" "tune-$KIND-$copy" lm --makes "for-$DECODER" "logs/plug-$DECODER.log" -- \
-        sampler plug "$table" --to "$DECODER" --lm "$OUT/lm.arpa" --weights "$OUT/$KIND-$copy.weights.json" \
+    directory=$OUT/for-$DECODER of_classes=()
+    [ "$CLASSES" = 0 ] || of_classes=(--lm "$OUT/lm-classes.arpa" --classes "$OUT/lm-classes.words")
+    planned_step "plug-$DECODER" "$rules" "tune-$KIND-$copy" "${lm_steps[@]}" --makes "for-$DECODER" "logs/plug-$DECODER.log" -- \
+        sampler plug "$table" --to "$DECODER" --lm "$OUT/lm.arpa" ${of_classes[@]+"${of_classes[@]}"} --weights "$OUT/$KIND-$copy.weights.json" \
         --output "$directory" --pop-limit "$POP_LIMIT"
     spelled=$OUT/input.$DECODER
     planned_step "spell-$DECODER" "$TEXT" --makes "input.$DECODER" -- \

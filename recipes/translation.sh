@@ -350,7 +350,7 @@ class_lm() { # TEXT INPUT…
     local text=$1
     shift
     [ "$CLASSES" = 0 ] ||
-        planned_step lm-classes "$@" --makes lm-classes.bin -- train_class_lm "$text" "$CLASSES"
+        planned_step lm-classes "$@" --makes lm-classes.bin lm-classes.arpa lm-classes.words -- train_class_lm "$text" "$CLASSES"
 }
 train_class_lm() { # TEXT CLASSES: fewer where they would have fewer than four words each
     local name=$OUT/lm-classes number

@@ -77,6 +77,10 @@ def recipe(stand_in, decoder, *options):
             ("data/novish-en", "novish", "en", "moses", "--iterations", "3", "--burn-in", "3"),
             "--burn-in 3 leaves",
         ),
+        (
+            ("data/novish-en", "novish", "en", "joshua", "--classes", "9"),
+            "--classes is for cdec; joshua does",
+        ),
         (("data/novish-en", "novish", "en", "moses", "--method", "mert"), "--method is pro or mira"),
         (
             ("data/novish-en", "moses", "--source", "a", "--target", "b"),
@@ -138,6 +142,23 @@ def test_options_reach_their_commands(stand_in):
     assert "--max-targets 7" in noted[3]
     assert "--pop-limit 33" in noted[4]
     assert "evaluate" not in outcome.stdout, "there are no references for this text"
+
+
+def test_cdec_has_the_classes_of_the_second_model(stand_in):
+    outcome = recipe(stand_in, "cdec", "--classes", "200")
+    assert outcome.returncode == 0, outcome.stderr
+    done = calls(stand_in)
+    plugged = next(line for line in done if line.startswith("scfg_sampler plug"))
+    models = r"--lm \S+ dir/lm\.arpa --lm \S+ dir/lm-classes\.arpa --classes \S+ dir/lm-classes\.words"
+    assert re.search(f"{models} --weights", plugged)
+    tuned = next(line for line in done if line.startswith("decoder tune"))
+    assert re.search(r"--lm \S+ dir/lm\.arpa --lm \S+ dir/lm-classes\.bin ", tuned)
+    assert any(line.startswith("scfg_sampler classes") and "--number 1 " in line for line in done)
+    (stand_in / "run dir" / "lm-classes.arpa").unlink()
+    assert recipe(stand_in, "cdec", "--classes", "200").returncode == 0
+    assert any(line.startswith("scfg_sampler classes") for line in calls(stand_in))
+    assert recipe(stand_in, "cdec").returncode == 0
+    assert not any("lm-classes" in line for line in calls(stand_in))
 
 
 def test_all_rules_are_plugged_in_where_that_is_asked_for(stand_in):

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from decoder.lm.arpa import RESERVED, UNKNOWN, split_words
-from scfg_sampler.core.files import PathLike, read_lines
+from decoder.lm.arpa import RESERVED, UNKNOWN
+from scfg_sampler.core.arrays.word_classes import read_word_classes
+from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
@@ -109,43 +110,22 @@ class LmVocabulary:
     def __len__(self) -> int:
         return len(self.words)
 
-    def __contains__(self, word: str) -> bool:
-        return self._ids.get(word, UNKNOWN) != UNKNOWN
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.id(word) != UNKNOWN
 
 
 def read_classes(path: PathLike, model: LmVocabulary) -> LmVocabulary:
     """The vocabulary of a model whose words are classes, for text.
 
-    path : a line for each word, the word and its class with spaces or a tab between them, as
-        `scfg-sampler classes --words` and mkcls write them
+    path : as `read_word_classes` reads it
 
     Raises
     ------
     InputError
-        A line is no word with its class, the model does not have the class, or a word has two; or the model
-        has classes already.
+        The file has no class of the model for each word, or the model has classes already.
     """
     if model.class_of is not None:
         found = "are classes of words for a model that has them already"
         raise InputError(path, None, found, "Give the ARPA file that the model was made of")
-    class_of: dict[str, int] = {}
-    for number, line in enumerate(read_lines(path), start=1):
-        fields = split_words(line)
-        if not fields:
-            continue
-        if len(fields) != 2:
-            found = f"'{line.strip()}'"[:80] + " is no word with its class"
-            raise InputError(path, number, found, "Give a word and its class on each line")
-        word, label = fields
-        if word in RESERVED:
-            continue
-        if label not in model:
-            found = f"the language model does not have {label}, the class of {word}"
-            raise InputError(
-                path, number, found, "Train it on text whose words are replaced by these classes"
-            )
-        if class_of.setdefault(word, model.id(label)) != model.id(label):
-            raise InputError(path, number, f"{word} has another class before", "Leave one of them out")
-    if not class_of:
-        raise InputError(path, None, "has no words", "Give a word and its class on each line")
+    class_of = {word: model.id(label) for word, label in read_word_classes(path, model).items()}
     return LmVocabulary(model.words, class_of)

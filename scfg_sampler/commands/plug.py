@@ -10,6 +10,12 @@ from scfg_sampler.formats import DECODERS, FORMATS
 
 __all__ = ["add_parser", "run"]
 
+_EXAMPLE = """\
+example:
+  scfg-sampler filter grammar.gz --source test.de --output test.grammar.gz
+  scfg-sampler plug test.grammar.gz --to moses --lm en.arpa --weights weights.json --output for-moses
+  (cd for-moses && moses -f moses.ini) < test.de > test.out"""
+
 
 def add_parser(subparsers) -> None:
     """Add the command."""
@@ -22,9 +28,7 @@ def add_parser(subparsers) -> None:
             "configuration, and weights that rank translations as they do here. The command to type is\n"
             "printed, and stands in DIR/README. Of a large table, give what filter leaves for the text."
         ),
-        epilog="example:\n  scfg-sampler filter grammar.gz --source test.de --output test.grammar.gz\n"
-        "  scfg-sampler plug test.grammar.gz --to moses --lm en.arpa --weights weights.json "
-        "--output for-moses\n  (cd for-moses && moses -f moses.ini) < test.de > test.out",
+        epilog=_EXAMPLE,
     )
     parser.add_argument("table", metavar="TABLE", help="a rule table in any of the formats; .gz is read too")
     parser.add_argument("--to", choices=DECODERS, required=True, help="the decoder")
@@ -34,6 +38,11 @@ def add_parser(subparsers) -> None:
         required=True,
         action="append",
         help="language model, an ARPA file; .gz too. May be given several times, as to scfg-decoder tune",
+    )
+    parser.add_argument(
+        "--classes",
+        metavar="FILE",
+        help="cdec: the classes of words that the last --lm is of, as 'classes --words' writes them",
     )
     parser.add_argument(
         "--weights",
@@ -77,9 +86,10 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.formats.conversion import Spelling, detect_format, loss_message, read_table
     from scfg_sampler.plugs.plug import Parts, write_plug
 
-    for path in options.lm:
+    classes = [] if options.classes is None else [options.classes]
+    for path in (*options.lm, *classes):
         refuse_stream(path)
-    for path in (*options.lm, options.weights):
+    for path in (*options.lm, *classes, options.weights):
         require_file(path)
     origin = options.origin or detect_format(options.table)
     with console.progress("reading lines", None) as advance:
@@ -88,7 +98,9 @@ def run(options: argparse.Namespace) -> None:
         )
     for reason, number in left_out.items():
         console.warn(f"left out: {loss_message(number, reason)}")
-    parts = Parts(table, options.table, tuple(options.lm), options.weights, options.escaped, origin)
+    parts = Parts(
+        table, options.table, tuple(options.lm), options.weights, options.escaped, origin, options.classes
+    )
     with console.progress("writing rules", table.num_rules) as advance:
         report = write_plug(
             parts,

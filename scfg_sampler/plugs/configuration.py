@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from scfg_sampler.formats import COPY_OWNER
+from scfg_sampler.plugs.classes import CLASSES
 from scfg_sampler.plugs.labels import COPIES, LabelNames
 from scfg_sampler.plugs.weights import TheirWeights, model_feature
 
@@ -41,12 +42,14 @@ class Search(NamedTuple):
     max_span : source words that a rule may cover, gaps included; in Travatar, that may fill a gap
     orders : length of the longest n-grams of each language model
     labels : those that the decoder has to know of, if others than X
+    classes : whether the last language model is of classes of words; for cdec
     """
 
     pop_limit: int
     max_span: int
     orders: tuple[int, ...]
     labels: LabelNames | None = None
+    classes: bool = False
 
 
 class Plug(NamedTuple):
@@ -78,13 +81,18 @@ def _lines(weights: TheirWeights, form: str) -> str:
 
 
 def _models(search: Search, form: str, first: str | None = None) -> str:
-    """A line for each language model, with its `number`, `path`, `order` and `name` by our features.
+    """A line for each language model, with its `number`, `path`, `order` and `name` by our features, and
+    where its words are classes cdec's option for it, `classes`.
 
     first : the form of the first one, where it is another
     """
     return "".join(
         (first if first and not model else form).format(
-            number=model, path=model_file(model), order=order, name=model_feature(model)
+            number=model,
+            path=model_file(model),
+            order=order,
+            name=model_feature(model),
+            classes=f"-m {CLASSES} " if search.classes and model == len(search.orders) - 1 else "",
         )
         + "\n"
         for model, order in enumerate(search.orders)
@@ -93,7 +101,9 @@ def _models(search: Search, form: str, first: str | None = None) -> str:
 
 def _cdec(weights: TheirWeights, search: Search) -> dict[str, str]:
     models = _models(
-        search, "feature_function=KLanguageModel -n {name} {path}", "feature_function=KLanguageModel {path}"
+        search,
+        "feature_function=KLanguageModel {classes}-n {name} {path}",
+        "feature_function=KLanguageModel {classes}{path}",
     )
     labels = ""
     if names := search.labels:

@@ -28,13 +28,14 @@ from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import ArpaError, InputError
 from scfg_sampler.formats.words import Speller
 
-__all__ = ["ModelCopy", "copy_model"]
+__all__ = ["ModelCopy", "copy_model", "spelling"]
 
 _RESERVED = ("<s>", "</s>", "<unk>")  # What these stand for, no word of a text is.
 _ARPA = "A language model is an ARPA file, plain or gzipped"
 _HEADER = "Correct the header's counts, or train it again"
 _ALL = ", and all of these decoders have it"
 _BLANKS = " \t\r"
+_COMPILED, _OF_CLASSES = b"scfg-lm ", b"scfg-lm 5\n"  # What `compile-lm` writes, without --classes and with.
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ROUNDED, _LARGEST = 1e-4, 1e4  # As `decoder.lm.arpa` has them.
 _COUNT = re.compile(r"\s*ngram\s+([0-9]+)\s*=\s*([0-9]+)\s*")
@@ -45,10 +46,12 @@ class ModelCopy(NamedTuple):
     """What was copied.
 
     order : the length of the longest n-grams
+    words : all of the model, as it has them
     respelled : the words that are spelled otherwise
     """
 
     order: int
+    words: frozenset[str]
     respelled: frozenset[str]
 
 
@@ -71,19 +74,22 @@ def copy_model(path: PathLike, output: PathLike, write: Callable[[str], str], or
     """
     _require_text(path)
     words = _words(path)
-    copier = _Copier(path, words, _spelling(words, write, origin))
+    copier = _Copier(path, words, spelling(words, write, origin))
     with atomic_output(output) as stream:
         for line in copier.lines():
             stream.write(line + "\n")
-    return ModelCopy(copier.order, frozenset(copier.respelled))
+    return ModelCopy(copier.order, words, frozenset(copier.respelled))
 
 
 def _require_text(path: PathLike) -> None:
     with open_bytes(path) as stream:
         begin = stream.read(256)
-    if b"\0" in begin and not begin.startswith(_UTF16):  # What is UTF-16 says whoever reads it.
+    is_ours = begin.startswith(_COMPILED)
+    if is_ours or (b"\0" in begin and not begin.startswith(_UTF16)):  # What is UTF-16 says whoever reads it.
         check_beginning(path, begin)
         hint = "Give the ARPA file it was made from: words may have to be spelled otherwise in it"
+        if begin.startswith(_OF_CLASSES):
+            hint = "Give the ARPA file it was made from, and the classes of words with --classes"
         raise InputError(path, None, "is a compiled language model", hint)
 
 
@@ -94,8 +100,8 @@ def _words(path: PathLike) -> frozenset[str]:
     return frozenset(itertools.chain.from_iterable(split_words(line)[1:2] for line in section))
 
 
-def _spelling(words: frozenset[str], write: Callable[[str], str], origin: Speller) -> Callable[[str], str]:
-    """How the copy spells a word of the model."""
+def spelling(words: frozenset[str], write: Callable[[str], str], origin: Speller) -> Callable[[str], str]:
+    """How a copy spells each of these words, which are all that there are; `write` and `origin` as above."""
     is_escaped = all(origin.write(origin.read(word)) == word for word in words.difference(_RESERVED))
 
     def spell(word: str) -> str:

@@ -4,6 +4,7 @@
     README              the same for people, with the command to type
     grammar.gz, …       the table, and grammar.gz.json, what it was made with; glue rules
     lm.arpa, …          the language models, their words spelled as the table's
+    classes             the classes of words that the last of them is of
     cdec.ini, …         configuration and weights
 
 Files name each other without directories, so that it may be moved. The fact a newcomer would get wrong: the
@@ -33,6 +34,7 @@ from scfg_sampler.formats.conversion import Spelling, loss_message, read_line, w
 from scfg_sampler.formats.glue import write_glue
 from scfg_sampler.formats.moses import SCORES
 from scfg_sampler.formats.words import respelled, speller
+from scfg_sampler.plugs.classes import CLASSES, write_classes
 from scfg_sampler.plugs.configuration import PLUGS, Plug, Search, model_file
 from scfg_sampler.plugs.labels import (
     COPIES,
@@ -54,7 +56,7 @@ __all__ = ["PLUG", "Parts", "Report", "write_plug"]
 PLUG, README = "plug.json", "README"
 _KIND = "directory that plug made"
 _NAMES = (
-    r"README|(grammar|rule-table|rules)\.gz(\.json)?|(glue|copy)-rules|glue-grammar|lm(\.[0-9]+)?\.arpa"
+    r"README|(grammar|rule-table|rules)\.gz(\.json)?|(glue|copy)-rules|glue-grammar|classes|lm(\.[0-9]+)?\.arpa"
     r"|weights|(cdec|moses|travatar)\.ini|joshua\.config"
 )
 """What its other files are called, for whatever decoder."""
@@ -78,6 +80,7 @@ class Parts(NamedTuple):
     lms : the paths of the language models, at least one
     escaped : Moses: words are escaped by its tokeniser already
     origin : the format that the table was read from, whose spelling its language models may have, too
+    classes : path of the classes of words that the last language model is of; for cdec
     """
 
     table: RuleTable
@@ -86,6 +89,7 @@ class Parts(NamedTuple):
     weights: PathLike
     escaped: bool = False
     origin: str = "native"
+    classes: PathLike | None = None
 
 
 class Report(NamedTuple):
@@ -141,8 +145,10 @@ def write_plug(
             raise SettingsError(f"{name} is {value}; it is from 1 to {_LARGEST}")
     if parts.escaped and decoder != "moses":
         raise SettingsError("--escaped is for Moses, whose tokeniser escapes words")
+    if parts.classes is not None and decoder != "cdec":
+        raise SettingsError("--classes is for cdec; the others do not look up the class of a word")
     plug = PLUGS[decoder]
-    for path in parts.lms:
+    for path in (*parts.lms, *([] if parts.classes is None else [parts.classes])):
         require_file(path)
     if not parts.table.num_rules:
         raise InputError(parts.table_path, None, "has no rules", "Is it the table that was meant?")
@@ -158,18 +164,14 @@ def write_plug(
     theirs = their_weights(weights, _feature_names(parts), decoder, len(parts.lms))
     spelling = Spelling(escaped=parts.escaped, linear=True)
     with new_directory(output, PLUG, _KIND, _NAMES) as folder:
-        spell = speller(decoder, parts.escaped).write
-        of_table = speller(parts.origin, parts.escaped)
-        models = [
-            copy_model(path, folder / model_file(k), spell, of_table) for k, path in enumerate(parts.lms)
-        ]
+        orders, of_models = _copy_models(parts, decoder, folder)
         lost = write_table(parts.table, folder / plug.table, decoder, spelling, advance=advance)
         _write_glue(folder, decoder, names)
         least = least_pop_limit(names, decoder)
-        search = Search(max(pop_limit, least), max_span, tuple(lm.order for lm in models), names)
+        search = Search(max(pop_limit, least), max_span, orders, names, parts.classes is not None)
         notes = _notes(parts, decoder, search, pop_limit)
         warnings = [*left_out, *(loss_message(number, reason) for reason, number in lost.items())]
-        warnings += _warnings(parts, decoder, len(frozenset().union(*(lm.respelled for lm in models))))
+        warnings += _warnings(parts, decoder, len(of_models))
         for name, text in plug.files(theirs, search).items():
             _write(folder / name, text)
         _write(folder / README, _readme(parts, decoder, theirs, max_span, notes + warnings))
@@ -184,6 +186,23 @@ def write_plug(
         }
         _write(folder / PLUG, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     return Report(_command(plug, str(output)), theirs.constant, notes, warnings, parts.table.num_rules)
+
+
+def _copy_models(parts: Parts, decoder: str, folder: Path) -> tuple[tuple[int, ...], frozenset[str]]:
+    """Write the language models; their orders, and the words that are spelled otherwise."""
+    spell = speller(decoder, parts.escaped).write
+    of_table, as_it_is = speller(parts.origin, parts.escaped), speller("native")
+    orders: list[int] = []
+    respelled: frozenset[str] = frozenset()
+    for k, path in enumerate(parts.lms):
+        classes = parts.classes if k == len(parts.lms) - 1 else None
+        spelling = (spell, of_table) if classes is None else (as_it_is.write, as_it_is)
+        model = copy_model(path, folder / model_file(k), *spelling)
+        orders.append(model.order)
+        respelled |= model.respelled
+        if classes is not None:
+            respelled |= write_classes(classes, folder / CLASSES, model.words, spell, of_table)
+    return tuple(orders), respelled
 
 
 def _usable(parts: Parts, decoder: str, max_span: int) -> tuple[Parts, list[str]]:
@@ -374,7 +393,14 @@ def _readme(parts: Parts, decoder: str, theirs: TheirWeights, max_span: int, not
     copy = " --copy any" if _copies_any(parts, decoder) else ""
     escaped = " --escaped" if parts.escaped else ""
     constant = f" and {theirs.constant:+.6f} for each sentence" if theirs.constant else ""
-    models = " ".join(f"--lm {model_file(model)}" for model in range(len(parts.lms)))
+    models = [model_file(model) for model in range(len(parts.lms))]
+    compiling = ""
+    if parts.classes is not None:
+        words, compiled = f"{CLASSES}.words", f"{models[-1].removesuffix('.arpa')}.bin"
+        compiling = f"    awk '{{ print $2, $1 }}' {CLASSES} > {words}\n"
+        compiling += f"    scfg-decoder compile-lm {models[-1]} --classes {words} --output {compiled}\n"
+        models[-1] = compiled
+    lms = " ".join(f"--lm {model}" for model in models)
     said = "".join(f"- {note}\n" for note in notes)
     return f"""\
 For {plug.name}, written by scfg-sampler {__version__}: {counted(parts.table.num_rules, "rule")}.
@@ -392,8 +418,8 @@ Words with brackets, bars and the like are spelled otherwise for {plug.name}; to
 
 Scores are those of the command below{constant}, as far as both searches are wide enough:
 
-    scfg-decoder import-weights {plug.weights} --from {decoder} --output weights.json
-    scfg-decoder translate --grammar {plug.table},format={decoder} {models} --weights weights.json \\
+{compiling}    scfg-decoder import-weights {plug.weights} --from {decoder} --output weights.json
+    scfg-decoder translate --grammar {plug.table},format={decoder} {lms} --weights weights.json \\
         --max-targets 0 --max-span {max_span}{copy} < SPELLED > OUTPUT
 
 {said}"""
