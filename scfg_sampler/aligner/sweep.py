@@ -290,4 +290,7 @@ def _is_filled(chart, pair, visits, sentence, state):
         return False
     known = min(max(prob, 1.0 / _FARTHEST), _FARTHEST) if prob >= 0.0 else _FARTHEST
     room[1] *= elementary.power(known, -1.0 / (n + m))  # It will be near 1 next time.
-    return 1.0 / _FAR < prob < _FAR
+    if 1.0 / _FAR < prob < _FAR:
+        return True
+    clear(chart, num_cells, n, m)  # A cell may read itself, times 0: what is no number would stay.
+    return False

@@ -218,6 +218,25 @@ def test_a_chart_is_as_wide_as_a_derivation_needs_and_no_wider(seed):
     assert (visits.room[60:, 0] > 20.0).any()
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 3e3, 1e30, 1e300])
+@pytest.mark.parametrize("words", [6, 20])
+def test_a_scale_that_is_far_off_is_mended(words, scale):
+    """Probabilities beyond all numbers are none, and would be for ever if anything were left of them."""
+    sides = [[" ".join(f"{name}{k}" for k in range(words)), name] for name in "fe"]
+    corpus, order = corpus_of(*sides), np.array([0])
+    phrases, scratch = new_phrases(400, 0.4, 1.5), new_scratch(words, words, 400, most_work=10_000_000)
+    visits = new_visits(2)
+    visits.room[0] = 500.0, scale
+    is_done, parts = False, 0
+    while not is_done:
+        _, kept, is_done = sweep(np.random.default_rng(1), order, corpus, phrases, scratch, visits, False)
+        visits, parts = visits._replace(kept=kept), parts + 1
+        assert parts < 100
+    assert visits.table[0] >= 0
+    assert 1e-3 < visits.room[0, 1] < 1e6
+    assert not scratch.chart.probs.any()
+
+
 @kernel
 def filled_at_a_time(corpus, chart, phrases, cells, work):
     """The probabilities of cells of the first sentence pair; how often filling began or went on."""
