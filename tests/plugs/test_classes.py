@@ -58,8 +58,9 @@ def plug(*options, to="cdec", lms=("lm.arpa", "c.arpa")):
     )
 
 
-def test_scores_by_classes_are_ours(parts):
+def test_scores_by_classes_are_ours(parts, capsys):
     assert plug("--classes=words") == 0
+    assert ", and 6 of the language models, are spelled otherwise" in capsys.readouterr().err
     assert re.findall(r"^feature_function=(.*)$", (parts / "dir/cdec.ini").read_text(), re.MULTILINE) == [
         "KLanguageModel lm.arpa",
         "KLanguageModel -m classes -n LanguageModel_1 lm.1.arpa",
@@ -90,11 +91,14 @@ def test_scores_by_classes_are_ours(parts):
     assert scores(parts, *theirs) == pytest.approx(ours)
 
 
-def test_the_only_model_may_be_of_classes(parts):
+def test_the_only_model_may_be_of_classes(parts, capsys):
     weights = {name: w for name, w in json.loads((parts / "w.json").read_text()).items() if "_1" not in name}
     (parts / "w.json").write_text(json.dumps(weights))
     assert plug("--classes=words", lms=["c.arpa"]) == 0
+    assert ", and 5 of the language models, are spelled otherwise" in capsys.readouterr().err
     assert "\nfeature_function=KLanguageModel -m classes lm.arpa\n" in (parts / "dir/cdec.ini").read_text()
+    assert "A &#91; 0\n" in (parts / "dir/classes").read_text()
+    assert "\t[b]\t" in (parts / "dir/lm.arpa").read_text()
     assert plug(lms=["lm.arpa"]) == 0
     assert "\nfeature_function=KLanguageModel lm.arpa\n" in (parts / "dir/cdec.ini").read_text()
     assert not (parts / "dir/classes").exists()
