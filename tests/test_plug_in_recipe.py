@@ -157,6 +157,10 @@ def test_cdec_has_the_classes_of_the_second_model(stand_in):
     (stand_in / "run dir" / "lm-classes.arpa").unlink()
     assert recipe(stand_in, "cdec", "--classes", "200").returncode == 0
     assert any(line.startswith("scfg_sampler classes") for line in calls(stand_in))
+    assert recipe(stand_in, "cdec", "--classes", "7").returncode == 0
+    again = calls(stand_in)
+    for name in ("scfg_sampler classes", "decoder tune", "scfg_sampler plug"):
+        assert any(line.startswith(name) for line in again), name
     assert recipe(stand_in, "cdec").returncode == 0
     assert not any("lm-classes" in line for line in calls(stand_in))
 
