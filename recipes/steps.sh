@@ -74,6 +74,7 @@ step() {
         RESUMING=1
     fi
     [ ! -f "$done" ] || rm -f "$done"
+    forget_conclusions
     [ -z "$tell" ] || time_left left
     say "$name${left:+ (about $left left)}"
     echo "$wanted" >"$begun"
@@ -105,6 +106,15 @@ step() {
         say "stopped after $name; started again, the recipe goes on there"
         exit "$stopped"
     fi
+}
+
+# What a recipe concludes with says nothing of steps that are done again, and would be taken for what they said, should one
+# of them fail.
+forgotten="" # the directory whose conclusions are gone
+forget_conclusions() {
+    [ "$forgotten" != "$OUT" ] || return 0
+    rm -f "$OUT"/{table.txt,table.tsv,summary.txt,results.json,answers.json}
+    forgotten=$OUT
 }
 
 # Asked to end (SIGTERM, SIGHUP), bash does so at once, and would leave the step's program running. It ends here, too, and

@@ -299,3 +299,16 @@ def test_a_last_line_without_an_end_is_a_line_of_its_own(tmp_path):
             f". '{RECIPES}/common.sh'\nfor x in open closed empty; do count_lines $x{end}; done\n"
         )
         assert run(script, directory=tmp_path).stdout.split() == ["2", "1", "0"]
+
+
+@pytest.mark.parametrize("name", ["table.txt", "table.tsv", "summary.txt", "results.json", "answers.json"])
+def test_conclusions_of_the_run_before_go_when_a_step_is_taken_again(done, name):
+    concluded = done / "run" / name
+    concluded.write_text("of the run before")
+    assert steps(done)[0] == []
+    assert concluded.exists()
+    (done / "run/d").unlink()
+    (done / "broken-third").touch()
+    assert steps(done)[1].endswith("status 3")
+    assert not concluded.exists()
+    assert (done / "run/a").exists()
