@@ -167,6 +167,8 @@ def read_model(path: PathLike) -> DmvModel:
     layout = Layout(len(tags), 1 + bool(np.any(is_child & (found.adjacency >= 0))))
     probs, errors = np.zeros(num_parameters(layout)), np.zeros(num_parameters(layout))
     places = _places(path, found, number_of, layout)
+    if not is_theirs:
+        _refuse_repeated(path, places, found.number)
     probs[places], errors[places] = found.value, found.error
     families = parameter_families(layout)
     sums, slack = (np.add.reduceat(values, families.start[:-1]) for values in (probs, errors))
@@ -296,6 +298,16 @@ def _places(path: PathLike, found: _Columns, number_of: np.ndarray, layout: Layo
     dependent = number_of[found.dependent[is_child]]
     places[is_child] = child[head[is_child], direction[is_child], adjacency[is_child], dependent]
     return places
+
+
+def _refuse_repeated(path: PathLike, places: np.ndarray, number: np.ndarray) -> None:
+    """Raise InputError if a line gives a parameter that one before it has given."""
+    order = np.argsort(places, kind="stable")
+    is_again = places[order][1:] == places[order][:-1]
+    if np.any(is_again):
+        at = int(np.argmin(np.where(is_again, order[1:], len(order))))
+        first, again = number[order[at]], number[order[at + 1]]
+        raise InputError(path, int(again), f"gives what line {first} has given", "Keep one of them")
 
 
 def _family_name(tags: Sequence[str], layout: Layout, family: int) -> str:

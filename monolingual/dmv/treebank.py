@@ -40,6 +40,7 @@ _CHUNK = re.compile(r"[BILUES]-\S+|O")
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
 """Positions of multiword tokens and empty nodes."""
 _POSITION = re.compile(r"[1-9][0-9]{0,5}")
+_HEADS = re.compile(r"[0-9]+( [0-9]+)*")
 _COARSE, _HEAD, _FEWEST_COLUMNS, _COLUMNS = 3, 6, 8, 10
 """Of CoNLL-U and CoNLL-X: where the coarse tag and the head stand, and how many columns there are."""
 _MOST_COLUMNS = 6
@@ -147,8 +148,7 @@ def read_treebank(
         not a tree.
     """
     lines = StoredText(line.removesuffix("\r") for line in read_lines(path))
-    first = next((line for line in lines if line.strip()), "")
-    in_blocks = first.startswith("#") or first.count("\t") >= 6
+    in_blocks = _are_in_blocks(lines)
     if not in_blocks:
         _refuse_chunks(path, lines)
         _refuse_spaces(path, lines)
@@ -177,7 +177,7 @@ def read_treebank(
 
 def is_block(sentence: Sentence) -> bool:
     """Whether a sentence was read from CoNLL-U or CoNLL-X, and not from three columns."""
-    return sentence.lines[0].startswith("#") or sentence.lines[0].count("\t") >= 6
+    return len(sentence.lines) > 1 or not sentence.tags or sentence.lines[0].count("\t") >= _HEAD
 
 
 def write_treebank(path: PathLike, sentences: Sequence[Sentence], heads: Sequence[Sequence[int]]) -> None:
@@ -216,6 +216,22 @@ def shown_words(sentence: Sentence) -> list[str]:
     if len(words) != len(sentence.tags):
         return list(sentence.tags)
     return [f"{word}/{tag}" if word != tag else tag for word, tag in zip(words, sentence.tags, strict=True)]
+
+
+def _are_in_blocks(lines: Iterable[str]) -> bool:
+    """Whether lines are words, with comments before them, and no sentences, whose first tag may be #."""
+    begins_with_hash = False
+    for line in lines:
+        columns = line.split("\t")
+        if len(columns) > _HEAD:
+            return True
+        if line.startswith("#"):
+            if _HEADS.fullmatch("".join(columns[1:2])):
+                return False
+            begins_with_hash = True
+        elif line.strip():
+            return begins_with_hash and len(columns) > 1 and _POSITION.fullmatch(columns[0]) is not None
+    return begins_with_hash
 
 
 def _tag_pairs(lines: Iterable[str]) -> list[tuple[str, str]]:

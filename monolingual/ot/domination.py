@@ -19,6 +19,7 @@ data of Lin (2005) two constraints vary freely between themselves and are both r
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 
 import numpy as np
 
@@ -94,22 +95,24 @@ def _closure(members: int, masks: list[tuple[int, int]]) -> int:
     return members
 
 
-def what_keeps_dominated(tableaux: Tableaux, is_bounded: bool) -> list[str]:
+def what_keeps_dominated(tableaux: Tableaux, is_truncated: bool, priors: Collection[int] = ()) -> list[str]:
     """Which constraints the data demote without end, and what keeps them, a sentence for each smallest set.
 
     Parameters
     ----------
     tableaux : Tableaux
         Without overt forms.
-    is_bounded : bool
-        Whether means are truncated, or have a prior.
+    is_truncated : bool
+        Whether means are.
+    priors : collection of int
+        The constraints that have one.
     """
     orderings = derive_orderings(tableaux, (tableaux.frequency > 0).astype(np.int64))
     if len(orderings.count) == 0:
         return []
-    kept = "only the truncation or the priors keep them" if is_bounded else "nothing keeps them from drifting"
+    bounded, free = "only the truncation or the priors keep them", "nothing keeps them from drifting"
     return [
         f"the data dominate {', '.join(tableaux.constraints[i] for i in sorted(members))} categorically: "
-        f"no finite optimum; {kept}"
+        f"no finite optimum; {free if members.isdisjoint(priors) and not is_truncated else bounded}"
         for members in smallest_sets(dominated_sets(orderings))
     ]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -128,7 +129,7 @@ def _numbered(path: PathLike, rows) -> Iterator[tuple[int, list[str]]]:
     try:
         for row in rows:
             if any(cell.strip() for cell in row):
-                yield rows.line_num, [" ".join(cell.split("\n")) for cell in row]
+                yield rows.line_num, [re.sub("[\t\n]", " ", cell) for cell in row]
     except csv.Error as error:
         raise InputError(
             path, rows.line_num, f"is no row of quoted columns ({error})", "Mend the quotes"

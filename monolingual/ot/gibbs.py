@@ -91,7 +91,8 @@ def make_posterior(orderings: Orderings, settings: OtSettings) -> Posterior:
     mean, precision = np.zeros(orderings.constraints), np.zeros(orderings.constraints)
     for constraint, (centre, deviation) in settings.priors.items():
         mean[constraint], precision[constraint] = centre, deviation**-2
-    sets = _shift_sets(orderings, not settings.priors)
+    is_flat = _is_flat(settings, np.flatnonzero(occurs))
+    sets = _shift_sets(orderings, is_flat)
     shape = settings.variance_shape if settings.learn_variances else 0.0
     return Posterior(
         orderings.count,
@@ -103,13 +104,18 @@ def make_posterior(orderings: Orderings, settings: OtSettings) -> Posterior:
         occurs,
         mean,
         precision,
-        not settings.priors,
+        is_flat,
         settings.truncate or math.inf,
         sets,
         len(sets) if settings.shifts < 0 else settings.shifts,
         shape,
         (shape - 1.0) * settings.noise**2 if shape else 0.0,
     )
+
+
+def _is_flat(settings: OtSettings, occurring: np.ndarray) -> bool:
+    """Whether no constraint that occurs in orderings has a prior, so that only their differences matter."""
+    return settings.priors.keys().isdisjoint(occurring.tolist())
 
 
 def dispersed_means(
@@ -122,7 +128,7 @@ def dispersed_means(
     """
     reach = settings.truncate / 2 if settings.truncate else 3.0 * settings.noise
     mean = rng.uniform(-reach, reach, constraints)
-    if not settings.priors:
+    if _is_flat(settings, occurring):
         mean[occurring] -= mean[occurring].mean()
         mean[occurring] *= min(1.0, reach / np.abs(mean[occurring]).max())
     return mean

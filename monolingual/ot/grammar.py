@@ -23,6 +23,7 @@ from monolingual.ot.harmonic import maxent_probs, noisy_probs
 from monolingual.ot.praat import STRATEGIES, PraatGrammar, parse_grammar, read_text
 from monolingual.ot.settings import check_noise
 from monolingual.ot.tableaux import LARGEST_VALUE, Tableaux, overt_forms, relative_frequencies
+from scfg_sampler.core.chains.occupied import refuse_occupied
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError, SettingsError
@@ -256,7 +257,8 @@ def summary_grammar(grammar: Grammar) -> dict[str, Any]:
 
 
 def refuse_grammar(directory: PathLike, overwrite: bool) -> None:
-    """Raise InputError if a directory holds a grammar that may not be replaced."""
+    """Raise InputError if a directory holds a grammar, or a run that need not have ended, which must stay."""
+    refuse_occupied(directory, overwrite, "ot resume")
     if (Path(directory) / "summary.json").exists() and not overwrite:
         hint = "Name another directory, or give --overwrite"
         raise InputError(directory, None, "holds a grammar already", hint)

@@ -33,7 +33,7 @@ from monolingual.ot.collapsed import (
 )
 from monolingual.ot.exact import OrderingModel
 from monolingual.ot.gibbs import OtInfo, OtState, dispersed_means, make_posterior, with_directions
-from monolingual.ot.moves import Posterior
+from monolingual.ot.moves import Posterior, draw_idle
 from monolingual.ot.orderings import bounded_candidates, derive_orderings, telling_conjuncts
 from monolingual.ot.quadrature import Grid, Plan, make_grid, make_plan, ordering_prob, tabulate_row
 from monolingual.ot.settings import OtSettings
@@ -235,6 +235,9 @@ def overt_moves(
             place[:] = before
             tabulate_back(occurring, step, tables)
     set_means(model, occurring, place, mean)
+    for i in range(number):
+        if model.occurs[i] == 0:
+            draw_idle(rng, model, mean, i)
     return current, accepted
 
 

@@ -34,7 +34,7 @@ import numpy as np
 from scfg_sampler.core import draws, normal_draws
 from scfg_sampler.core.jit import by_reference, compiled, kernel
 
-__all__ = ["Posterior", "is_within", "sweep"]
+__all__ = ["Posterior", "draw_idle", "is_within", "sweep"]
 
 _TRIES = 20  # Joint draws of all means before they are drawn one by one.
 _STRETCH = 0.3  # Deviation of the logarithm of the factor that `stretch` proposes.
@@ -52,7 +52,7 @@ class Posterior(NamedTuple):
     prior_mean, prior_precision : float64, shape (N,)
         Of the normal prior of each mean; precision 0 is flat.
     is_flat : bool
-        Whether all priors are flat, so that means are centred.
+        Whether all priors of constraints that occur are flat, so that their means are centred.
     bound : float
         K; may be infinite.
     shift_sets : bool, shape (S, N)
@@ -176,17 +176,15 @@ def draw_means(rng, model, mean, deviation, sums):
     size = len(mean)
     centres, spreads = np.empty(size), np.empty(size)
     for i in range(size):
-        data = model.occurs[i] / (deviation[i] * deviation[i])
-        precision = data + model.prior_precision[i]
-        if precision > 0.0:
-            pulled = sums[i] / (deviation[i] * deviation[i])
-            pulled += model.prior_precision[i] * (model.prior_mean[i] - mean[i])
-            centres[i] = mean[i] + pulled / precision
-            spreads[i] = 1.0 / math.sqrt(precision)
-        else:
-            spreads[i] = 0.0  # Nothing is known of this constraint.
-            if model.bound < math.inf:
-                mean[i] = model.bound * (2.0 * rng.random() - 1.0)
+        if model.occurs[i] == 0:
+            draw_idle(rng, model, mean, i)
+            spreads[i] = 0.0  # The data say nothing of it.
+            continue
+        precision = model.occurs[i] / (deviation[i] * deviation[i]) + model.prior_precision[i]
+        pulled = sums[i] / (deviation[i] * deviation[i])
+        pulled += model.prior_precision[i] * (model.prior_mean[i] - mean[i])
+        centres[i] = mean[i] + pulled / precision
+        spreads[i] = 1.0 / math.sqrt(precision)
     if not model.is_flat:
         for i in range(size):
             if spreads[i] > 0.0:
@@ -207,6 +205,16 @@ def draw_means(rng, model, mean, deviation, sums):
         if spreads[i] > 0.0:
             low, high = _room(model, mean, i)
             mean[i] = normal_draws.truncated_normal(rng, centres[i], spreads[i], low, high)
+
+
+@compiled
+def draw_idle(rng, model, mean, i):
+    """Draw the mean of a constraint that occurs in no ordering from its prior, if that is a distribution."""
+    if model.prior_precision[i] > 0.0:
+        spread = 1.0 / math.sqrt(model.prior_precision[i])
+        mean[i] = normal_draws.truncated_normal(rng, model.prior_mean[i], spread, -model.bound, model.bound)
+    elif model.bound < math.inf:
+        mean[i] = model.bound * (2.0 * rng.random() - 1.0)
 
 
 @compiled

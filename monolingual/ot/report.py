@@ -255,7 +255,7 @@ def _tell_problems(tableaux: Tableaux, posterior: _Posterior) -> list[Markup]:
     if tableaux.overt:
         return [note(f"{problem}.") for problem in hidden_problems(tableaux)]
     settings = posterior.record["settings"]
-    dominated = what_keeps_dominated(tableaux, bool(settings.truncate or settings.priors))
+    dominated = what_keeps_dominated(tableaux, settings.truncate > 0, settings.priors)
     # No capitals: most begin with a form, of which they would make another.
     return [note(f"{problem}.") for problem in (*problems(tableaux), *dominated)]
 

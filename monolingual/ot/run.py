@@ -55,10 +55,20 @@ from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.errors import InputError
 
-__all__ = ["Draws", "read_draws", "read_run", "resume_run", "start_run", "warn_of_tableaux"]
+__all__ = [
+    "RESULTS",
+    "TABLEAUX",
+    "Draws",
+    "read_draws",
+    "read_run",
+    "resume_run",
+    "start_run",
+    "warn_of_tableaux",
+]
 
-_TABLEAUX = "tableaux.tsv"
-_RESULTS = (f"{CHAINS}/{CHECKPOINT}", f"{CHAINS}/{TRACE}", "summary.json", "predictions.json")
+TABLEAUX = "tableaux.tsv"
+"""What a run, or a grammar, was learnt from, in its directory."""
+RESULTS = (f"{CHAINS}/{CHECKPOINT}", f"{CHAINS}/{TRACE}", "summary.json", "predictions.json")
 """What a run writes beside its record and the tableaux, as patterns of `occupied.clear`."""
 
 
@@ -117,17 +127,16 @@ def start_run(
     kernel, tokens = _kernel_of(tableaux, settings, run)
     with owned(output):
         _refuse_occupied(output, overwrite)
-        with beginning(output, *_RESULTS, _TABLEAUX):
-            clear(directory, *_RESULTS)
-            write_tableaux(tableaux, directory / _TABLEAUX)
+        with beginning(output, *RESULTS, TABLEAUX):
+            clear(directory, *RESULTS)
+            write_tableaux(tableaux, directory / TABLEAUX)
             return _Run(directory, tableaux, tokens, settings, run).sample(kernel, check, advance)
 
 
 def _refuse_occupied(output: PathLike, overwrite: bool) -> None:
     """Raise InputError if the directory holds a run, or a grammar, that may not be replaced."""
-    refuse_occupied(output, overwrite, "ot resume")
     refuse_grammar(output, overwrite)
-    refuse_occupied(output, overwrite, "ot resume", *_RESULTS, _TABLEAUX)
+    refuse_occupied(output, overwrite, "ot resume", *RESULTS, TABLEAUX)
 
 
 def resume_run(
@@ -174,7 +183,7 @@ def _resume(output: Path, iterations: int | None, check: bool, advance: Callable
     if record["finished"]:
         sweeps.append(record["sweeps"])
     require_sweeps_left(output, max(sweeps, default=0), run.iterations, is_finished=record["finished"])
-    tableaux = read_tableaux(output / _TABLEAUX)
+    tableaux = read_tableaux(output / TABLEAUX)
     kernel, tokens = _kernel_of(tableaux, settings, run)
     gone_on = _Run(output, tableaux, tokens, settings, run)
     gone_on.require_usable(kernel)
@@ -186,7 +195,7 @@ def warn_of_tableaux(tableaux: Tableaux, settings: OtSettings) -> None:
     """Warn of what the tableaux leave open, under these settings."""
     found = [*(hidden_problems(tableaux) if tableaux.overt else problems(tableaux))]
     if not tableaux.overt:
-        found += what_keeps_dominated(tableaux, bool(settings.truncate or settings.priors))
+        found += what_keeps_dominated(tableaux, settings.truncate > 0, settings.priors)
     for problem in found:
         warn(problem)
 
@@ -266,7 +275,7 @@ class _Run:
     ):
         self.directory, self.tableaux, self.tokens = directory, tableaux, tokens
         self.settings, self.run = settings, run
-        self._digests = {"tableaux": file_digest(directory / _TABLEAUX)}
+        self._digests = {"tableaux": file_digest(directory / TABLEAUX)}
 
     def sample(self, kernel: Kernel, check: bool, advance: Callable[[int, str], Any]) -> dict:
         """Run the sweeps that are left in every chain and write the directory."""

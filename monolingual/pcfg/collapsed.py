@@ -73,7 +73,7 @@ def collapsed_kernel(
     Returns
     -------
     Kernel whose data are the probabilities under which the first trees are drawn, and whose log joint is that
-    of all trees. `rejections` of its info are proposals of trees that were rejected.
+    of all trees. Proposals and rejections of its info are of trees.
     """
     num_sentences = len(data.start) - 1
     if num_sentences == 0:
@@ -112,7 +112,8 @@ def collapsed_kernel(
         offsets = np.cumsum([0, *(len(trees.rules) for trees in kept)])
         start = [trees.start[1:] + offset for trees, offset in zip(kept, offsets, strict=False)]
         trees = Trees(np.concatenate([[0], *start]), np.concatenate([trees.rules for trees in kept]))
-        info = SweepBlock(float(log_joints[-1]), block, rejections, total, probs, log_z, log_joints, trees)
+        moves = total, block * num_sentences
+        info = SweepBlock(float(log_joints[-1]), block, rejections, *moves, probs, log_z, log_joints, trees)
         return state, info
 
     def log_joint(state: CollapsedState) -> float:

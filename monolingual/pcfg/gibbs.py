@@ -73,8 +73,8 @@ class SweepBlock(NamedTuple):
     sweeps : int
     rejections : int64, shape (D,)
         Draws of θ that were rejected in each kept sweep.
-    all_rejections : int
-        Those in all sweeps.
+    all_rejections, all_proposals : int
+        Those in all sweeps, and how many draws there were, the rejected ones among them.
     probs : float64, shape (D, R)
     log_z : float64, shape (D,)
         log Z of each kept draw; NaN if it was not asked for.
@@ -87,6 +87,7 @@ class SweepBlock(NamedTuple):
     sweeps: int
     rejections: np.ndarray
     all_rejections: int
+    all_proposals: int
     probs: np.ndarray
     log_z: np.ndarray
     log_joints: np.ndarray
@@ -164,17 +165,20 @@ def gibbs_kernel(
             np.empty(len(model.prior)),
         )
         if is_small:
-            rules, rejected = _sweep_block(rng, parsing, given, data, state, plan, kept)
+            rules, proposed, rejected = _sweep_block(rng, parsing, given, data, state, plan, kept)
         else:
-            rules, rejected = _sweep_sharded(rng, model.chart, given, data, state, plan, kept, threads)
+            rules, proposed, rejected = _sweep_sharded(
+                rng, model.chart, given, data, state, plan, kept, threads
+            )
         if rejected == _GAVE_UP:
             refuse_too_many_tries()
         if rejected == _NO_TREE:
             raise SettingsError(NO_TREE)
         trees = Trees(kept.tree_start, rules)
         probs, log_z, log_joints, rejections = kept[:4]
+        moves = int(rejected), int(proposed)
         return state, SweepBlock(
-            float(log_joints[-1]), block, rejections, int(rejected), probs, log_z, log_joints, trees
+            float(log_joints[-1]), block, rejections, *moves, probs, log_z, log_joints, trees
         )
 
     def log_joint(state: State) -> float:
@@ -221,24 +225,24 @@ def _log_partition(system, probs):
 
 @kernel
 def _sweep_block(rng, parsing, given, data, state, plan, kept):
-    """All sweeps of a block in one call; the rules of the kept trees, and all rejections."""
+    """All sweeps of a block in one call; the rules of the kept trees, all proposals, and all rejections."""
     chart, filled = by_reference(parsing.chart), by_reference(parsing.weights)
     room = by_reference(parsing.room)
     references = by_reference(Parsing(chart, filled, room, parsing.stack))
     words, start = data.words, data.start
     num_sentences = len(start) - 1
     rules = np.empty(8 * len(words) + 16, dtype=np.int32)
-    size, total_rejected = 0, 0
+    size, total_proposed, total_rejected = 0, 0, 0
     for sweep in range(plan.sweeps):
         is_kept = (sweep + 1) % plan.thin == 0
         state.counts[:] = data.tree_counts
         first = size
         if num_sentences > 0 and not fill_weights(chart, state.probs, filled):
-            return rules[:0].copy(), _NO_TREE
+            return rules[:0].copy(), 0, _NO_TREE
         for sentence in range(num_sentences):
             at, length = start[sentence], start[sentence + 1] - start[sentence]
             if fill_inside(chart, filled, room, words, at, at + length) == -np.inf:
-                return rules[:0].copy(), _NO_TREE
+                return rules[:0].copy(), 0, _NO_TREE
             begin = size
             rules, size = draw_tree(rng, references, words, at, length, rules, size)
             for i in range(begin, size):
@@ -247,20 +251,21 @@ def _sweep_block(rng, parsing, given, data, state, plan, kept):
                 kept.tree_start[sweep // plan.thin * num_sentences + sentence + 1] = size
             else:
                 size = first
-        rejected = _draw_and_keep(rng, given, state, plan, kept, sweep)
+        proposed, rejected = _draw_and_keep(rng, given, state, plan, kept, sweep)
         if rejected < 0:
-            return rules[:0].copy(), _GAVE_UP
+            return rules[:0].copy(), 0, _GAVE_UP
+        total_proposed += proposed
         total_rejected += rejected
-    return rules[:size].copy(), total_rejected
+    return rules[:size].copy(), total_proposed, total_rejected
 
 
 @compiled
 def _draw_and_keep(rng, given, state, plan, kept, sweep):
-    """Draw θ given the counts; note what is to be kept; how many draws were rejected, −1 after too many."""
+    """Draw θ given the counts, and note what is to be kept; what `draw_probs` returns."""
     prior, concentrations = given.prior, kept.concentrations
     for rule in range(len(prior)):
         concentrations[rule] = prior[rule] + state.counts[rule]
-    rejected = draw_probs(rng, given, concentrations, state.probs, state.log_z, kept.proposal)
+    proposed, rejected = draw_probs(rng, given, concentrations, state.probs, state.log_z, kept.proposal)
     if rejected >= 0 and (sweep + 1) % plan.thin == 0:
         at = sweep // plan.thin
         kept.rejections[at] = rejected
@@ -276,7 +281,7 @@ def _draw_and_keep(rng, given, state, plan, kept, sweep):
         elif plan.with_partition:
             kept.log_z[at] = log_partition(given.system, state.probs)
         kept.log_joints[at] = log_joint
-    return rejected
+    return proposed, rejected
 
 
 @kernel
@@ -288,7 +293,8 @@ def _sweep_sharded(rng, chart, given, data, state, plan, kept, threads):
     """The same for many sentences: each sweep in shards, which threads take in turn."""
     num_sentences = len(data.start) - 1
     borders = np.linspace(0, num_sentences, SHARDS + 1).astype(np.int64)
-    all_rules, total_rejected, size = [], 0, 0
+    all_rules: list[np.ndarray] = []
+    total_proposed, total_rejected, size = 0, 0, 0
     with ThreadPoolExecutor(threads) as pool:
         for sweep in range(plan.sweeps):
             weights = chart_weights(chart, state.probs)
@@ -302,7 +308,7 @@ def _sweep_sharded(rng, chart, given, data, state, plan, kept, threads):
 
             drawn = list(pool.map(draw, range(SHARDS)))
             if any(log_prob == -np.inf for _, log_prob in drawn):
-                return np.zeros(0, np.int32), _NO_TREE
+                return np.zeros(0, np.int32), 0, _NO_TREE
             state.counts[:] = data.tree_counts
             for trees, _ in drawn:
                 state.counts[:] += np.bincount(trees.rules, minlength=len(given.prior))
@@ -312,8 +318,10 @@ def _sweep_sharded(rng, chart, given, data, state, plan, kept, threads):
                     kept.tree_start[begin : begin + len(trees.start) - 1] = size + trees.start[1:]
                     size += len(trees.rules)
                     all_rules.append(trees.rules)
-            rejected = _draw_once(rng, given, state, plan, kept, sweep)
+            proposed, rejected = _draw_once(rng, given, state, plan, kept, sweep)
             if rejected < 0:
-                return np.zeros(0, np.int32), _GAVE_UP
+                return np.zeros(0, np.int32), 0, _GAVE_UP
+            total_proposed += proposed
             total_rejected += rejected
-    return np.concatenate(all_rules) if all_rules else np.zeros(0, np.int32), total_rejected
+    rules = np.concatenate(all_rules) if all_rules else np.zeros(0, np.int32)
+    return rules, total_proposed, total_rejected

@@ -32,7 +32,7 @@ from monolingual.pcfg.approaches import (
     approach_code,
 )
 from monolingual.pcfg.partition import System, is_tight, partition_into
-from monolingual.pcfg.renormalised import draw_tilted
+from monolingual.pcfg.renormalised import draw_tilted, proposals_per_draw
 from monolingual.pcfg.tight_images import draw_images
 from scfg_sampler.core import draws
 from scfg_sampler.core.jit import compiled, kernel
@@ -140,8 +140,8 @@ def draw_probs(
     probs: np.ndarray,
     log_z: np.ndarray,
     proposal: np.ndarray,
-) -> int:
-    """Replace `probs` by a draw given trees, and log_z[0] by its log Z; how many draws were rejected.
+) -> tuple[int, int]:
+    """Replace `probs` by a draw given trees, and log_z[0] by its log Z.
 
     Parameters
     ----------
@@ -157,16 +157,19 @@ def draw_probs(
 
     Returns
     -------
-    int. −1 if the only-tight approach gave up; `probs` is then not tight.
+    (int, int)
+        How many draws were proposed, of all families or of some, and how many of them were rejected: −1 if
+        the only-tight approach gave up; `probs` is then not tight.
     """
     if given.approach == RENORMALISE:
         if given.proposal != ALGORITHM_2:
-            rejected = 0
+            proposed, rejected = proposals_per_draw(len(given.family_start) - 1), 0
             if given.proposal == IMAGES:
-                rejected = draw_images(
+                moves, rejected = draw_images(
                     rng, given.system, given.order, concentrations, given.prior, probs, log_z
                 )
-            return rejected + draw_tilted(
+                proposed += moves
+            rejected += draw_tilted(
                 rng,
                 given.system,
                 given.family_start,
@@ -175,20 +178,21 @@ def draw_probs(
                 probs,
                 log_z,
             )
+            return proposed, rejected
         # Algorithm 2, a Metropolis step; the others draw afresh.
         _draw(rng, given.family_start, concentrations, proposal)
         new_log_z = log_partition(given.system, proposal)
         log_ratio = given.num_trees * (log_z[0] - new_log_z)
         if log_ratio < 0.0 and not draws.bernoulli(rng, math.exp(log_ratio)):
-            return 1
+            return 1, 1
         probs[:] = proposal
         log_z[0] = new_log_z
-        return 0
+        return 1, 0
     for tries in range(MAX_TRIES):
         _draw(rng, given.family_start, concentrations, probs)
         if given.approach == SINK or is_tight(given.system, probs):
-            return tries
-    return -1
+            return tries + 1, tries
+    return MAX_TRIES, -1
 
 
 @kernel

@@ -47,6 +47,7 @@ _SMALLEST = 1e-300
 _LARGEST_SHARE = 0.999
 
 
+@compiled
 def proposals_per_draw(families: int) -> int:
     """How many proposals `draw_tilted` makes."""
     return min(families, MOST_GROUPS)

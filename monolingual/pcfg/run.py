@@ -197,7 +197,8 @@ class _Chain:
         self.scores: list[tuple] = []
         self.tally = empty_tally()
         self.trees = empty_tally().trees
-        self.rejections, self.kept_so_far, self.seconds = 0, 0, 0.0
+        self.sweeps, self.rejections, self.proposals = 0, 0, 0
+        self.kept_so_far, self.seconds = 0, 0.0
         self._plan = ChainPlan(
             shared.kernel,
             directory / f"checkpoint.{number + 1}.npz",
@@ -257,7 +258,9 @@ class _Chain:
             scores,
             self.tally,
             self.trees,
+            self.sweeps,
             self.rejections,
+            self.proposals,
             self.seconds,
         )
 
@@ -269,14 +272,17 @@ class _Chain:
         self.draws = [(kept.probs, kept.log_z, kept.log_joints, kept.rejections)]
         self.scores = [tuple(row) for row in kept.scores.tolist()]
         self.tally, self.trees = kept.tally, kept.trees
-        self.rejections, self.kept_so_far, self.seconds = kept.all_rejections, len(kept.probs), kept.seconds
+        self.sweeps, self.rejections, self.proposals = kept.sweeps, kept.all_rejections, kept.all_proposals
+        self.kept_so_far, self.seconds = len(kept.probs), kept.seconds
         return stored.state
 
     def _keep(self, sweep: Sweep) -> None:
         """Keep what a block leaves, as far as it is after the burn-in."""
         shared, info = self._shared, sweep.info
         settings = shared.settings
+        self.sweeps += shared.block
         self.rejections += info.all_rejections
+        self.proposals += info.all_proposals
         done = sweep.index * shared.block + settings.thin * np.arange(1, shared.block // settings.thin + 1)
         late = np.flatnonzero(done > settings.burn_in)
         n = shared.num_sentences

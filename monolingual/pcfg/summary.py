@@ -11,10 +11,8 @@ import numpy as np
 from monolingual.pcfg.approaches import APPROACHES
 from monolingual.pcfg.model import Data, Model
 from monolingual.pcfg.posterior import reweight
-from monolingual.pcfg.renormalised import proposals_per_draw
 from monolingual.pcfg.settings import SampleSettings
 from monolingual.pcfg.tally import Kept, merge_tallies, tree_shares
-from monolingual.pcfg.tight_images import moves_per_draw
 from scfg_sampler.core.chains.diagnostics import MIN_SWEEPS, diagnose
 from scfg_sampler.core.chains.run_directory import require_each, require_numbers
 from scfg_sampler.errors import SettingsError
@@ -44,7 +42,6 @@ def summarise(
     """
     probs = np.concatenate([kept.probs for kept in chains])
     log_z = np.concatenate([kept.log_z for kept in chains])
-    sweeps = settings.iterations * len(chains)
     mean, deviation = (probs.mean(axis=0), probs.std(axis=0)) if len(probs) else (np.zeros(0), np.zeros(0))
     summary: dict[str, Any] = {
         "approach": settings.approach,
@@ -53,7 +50,7 @@ def summarise(
         "draws": len(probs),
         "trees": data.num_trees,
         "sentences": len(data.start) - 1,
-        **_rejections(settings, data, chains, sweeps, len(model.families.start) - 1),
+        **_rejections(settings, chains),
         "cpu_seconds": round(sum(kept.seconds for kept in chains), 3),
         "mean": dict(zip(names, mean.tolist(), strict=False)),
         "deviation": dict(zip(names, deviation.tolist(), strict=False)),
@@ -113,26 +110,22 @@ def require_summary(found: Mapping[str, Any]) -> None:
         require_numbers(*shares.values())
 
 
-def _rejections(settings: SampleSettings, data: Data, chains: list[Kept], sweeps: int, families: int) -> dict:
-    """Rejected draws of θ (of trees in the collapsed sampler), and the share of draws that were accepted."""
-    rejected = sum(kept.all_rejections for kept in chains)
-    per_chain = [1000.0 * kept.all_rejections / settings.iterations for kept in chains]
-    if settings.sampler == "collapsed":
-        proposals = sweeps * (len(data.start) - 1)
-        per_chain = [rate / (len(data.start) - 1) for rate in per_chain]
-    elif settings.approach != "renormalise":
-        proposals = sweeps + rejected
-    else:
-        per_sweep = {
-            "tight": moves_per_draw(families) + proposals_per_draw(families),
-            "tilted": proposals_per_draw(families),
-            "dirichlet": 1,
-        }[settings.proposal]
-        proposals = sweeps * per_sweep
-        per_chain = [rate / per_sweep for rate in per_chain]
+def _rejections(settings: SampleSettings, chains: list[Kept]) -> dict:
+    """Rejected draws of θ (of trees in the collapsed sampler), and the share of draws that were accepted.
+
+    In a thousand sweeps, if each of these draws until a draw is accepted; or in a thousand draws.
+    """
+    is_of_sweeps = settings.sampler != "collapsed" and settings.approach != "renormalise"
+    rejected, proposed = (
+        sum(getattr(kept, name) for kept in chains) for name in ("all_rejections", "all_proposals")
+    )
+    per_chain = [
+        1000.0 * kept.all_rejections / max(kept.sweeps if is_of_sweeps else kept.all_proposals, 1)
+        for kept in chains
+    ]
     return {
         "rejections": rejected,
-        "acceptance": 1.0 - rejected / proposals,
+        "acceptance": 1.0 - rejected / max(proposed, 1),
         "rejections_per_thousand": float(np.mean(per_chain)),
         "rejections_per_thousand_of_chains": per_chain,
     }

@@ -112,8 +112,10 @@ class Kept(NamedTuple):
     tally : Tally
     trees : Trees
         Of the last sweep.
-    all_rejections : int
-        Of all sweeps, those of the burn-in included.
+    sweeps : int
+        That were made, those of the burn-in included.
+    all_rejections, all_proposals : int
+        Of all these.
     seconds : float
         Of processor time.
     """
@@ -125,7 +127,9 @@ class Kept(NamedTuple):
     scores: np.ndarray
     tally: Tally
     trees: Trees
+    sweeps: int
     all_rejections: int
+    all_proposals: int
     seconds: float
 
 

@@ -40,7 +40,6 @@ __all__ = [
     "eliminate",
     "elimination_order",
     "log_weight",
-    "moves_per_draw",
     "settle",
 ]
 
@@ -52,11 +51,6 @@ _LONGEST_STEP = 3.0
 _SETTLED = 1e-8
 _SAME = 1e-6
 _LARGEST = 300.0
-
-
-def moves_per_draw(families: int) -> int:
-    """How many moves `draw_images` makes: of the used families of each group, and of the others."""
-    return 2 * min(families, MOST_MOVES)
 
 
 def elimination_order(system: System) -> np.ndarray:
@@ -93,8 +87,8 @@ def draw_images(
     prior: np.ndarray,
     probs: np.ndarray,
     log_z: np.ndarray,
-) -> int:
-    """Move `probs`, and log_z[0] with it, by two moves for each group; how many were turned down.
+) -> tuple[int, int]:
+    """Move `probs`, and log_z[0] with it, by two moves a group: of its used families, and of the others.
 
     Parameters
     ----------
@@ -107,6 +101,11 @@ def draw_images(
         α + f, and α.
     probs, log_z : float64, shapes (R,) and (1,)
         θ and its log Z.
+
+    Returns
+    -------
+    (int, int)
+        The moves that were proposed, none where a group has no family to move, and those turned down.
     """
     size = len(order)
     groups = min(size, MOST_MOVES)
@@ -115,18 +114,19 @@ def draw_images(
     for node in range(size):
         logs[node] = -elementary.log(max(logs[node], 1e-300))
         if logs[node] > _LARGEST:
-            return 2 * groups
+            return 0, 0
     used = _used(system, concentrations, prior)
     matrix, side = np.empty((size, size)), np.empty(size)
     mixed = probs.copy()
     _rescale(system, used, logs, -1.0, mixed)
     proposal = mixed.copy()
     weight = log_weight(system, order, used, prior, mixed, logs, matrix, side)
-    rejected = 0
+    proposed, rejected = 0, 0
     for move in range(2 * groups):
         first, end = size * (move // 2) // groups, size * (move // 2 + 1) // groups
         if not _propose(rng, system, used, move % 2 == 0, concentrations, first, end, proposal):
             continue
+        proposed += 1
         new_weight = -np.inf
         if settle(system, order, used, proposal, logs, new_logs, matrix, side) and (
             settle(system, order, used, mixed, new_logs, back, matrix, side) and _distance(back, logs) < _SAME
@@ -141,11 +141,11 @@ def draw_images(
         else:
             proposal[rules] = mixed[rules]
             rejected += 1
-    if rejected < 2 * groups:
+    if rejected < proposed:
         probs[:] = mixed
         _rescale(system, used, logs, 1.0, probs)
         log_z[0] = -logs[0]
-    return rejected
+    return proposed, rejected
 
 
 @compiled

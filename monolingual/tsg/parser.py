@@ -25,6 +25,7 @@ import numpy as np
 from monolingual.tsg.chart import Chart, ChartLeaves, ChartRules, alternatives, fill_chart
 from monolingual.tsg.fragments import CountedFragment
 from monolingual.tsg.grammar import FlatGrammar
+from monolingual.tsg.transforms import is_signature
 from monolingual.tsg.trees import Tree, fold
 
 __all__ = ["METHODS", "Derivation", "Parse", "Parser"]
@@ -120,7 +121,7 @@ class Parser:
     def _tag_shares(self) -> list[tuple[int, float]]:
         """How words that the grammar does not have may be tagged: as those with signatures are, or all."""
         grammar = self.grammar
-        rare = {at for word, at in grammar.words.items() if word.startswith("UNK")}
+        rare = {at for word, at in grammar.words.items() if is_signature(word)}
         shares: Counter[int] = Counter()
         for (symbol, word), weight in zip(grammar.lexical.tolist(), grammar.lexical_weight, strict=True):
             if symbol < len(grammar.labels) and (not rare or word in rare):

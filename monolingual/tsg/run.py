@@ -263,6 +263,7 @@ class _Run:
 
         state = drive(plan, place, sweeps=run.iterations, check=conduct.check, watch=watch)
         self._write_results(state)
+        self._remove_others()
         return self._write_record(sweeps=run.iterations, finished=True)
 
     def compare_trees(self) -> dict[str, Any]:
@@ -311,12 +312,25 @@ class _Run:
         return stored.chain
 
     def _keep_sample(self, sweep: Sweep) -> None:
-        left = self.run.iterations - 1 - sweep.index
+        path = self._sample_path(sweep.index)
+        if path is not None:
+            path.parent.mkdir(exist_ok=True)
+            self._write_fragments(path, sweep.state)
+
+    def _sample_path(self, index: int) -> Path | None:
+        """Where the state after a sweep is kept, if it is."""
+        left = self.run.iterations - 1 - index
         samples, thin = states_kept(self.run)
-        if left % thin == 0 and left < samples * thin:
-            place = self.directory / "samples"
-            place.mkdir(exist_ok=True)
-            self._write_fragments(place / f"sweep-{sweep.index + 1:07d}.tsg.gz", sweep.state)
+        if left % thin or left >= samples * thin:
+            return None
+        return self.directory / "samples" / f"sweep-{index + 1:07d}.tsg.gz"
+
+    def _remove_others(self) -> None:
+        """Remove states that the run kept when it was to be shorter, and its own do not stand among."""
+        kept = {self._sample_path(index) for index in range(self.run.iterations)}
+        for path in self.directory.glob("samples/sweep-*.tsg.gz"):
+            if path not in kept:
+                path.unlink()
 
     def _write_fragments(self, path: Path, state: TsgState) -> None:
         write_fragments(path, *seated_fragments(self.treebank, state.restaurants, state.trees))

@@ -23,6 +23,7 @@ __all__ = [
     "category",
     "clean",
     "count_words",
+    "is_signature",
     "replace_rare",
     "signature",
 ]
@@ -62,6 +63,15 @@ def count_words(sentences: Iterable[list[str]]) -> Counter[str]:
 def replace_rare(words: list[str], known: frozenset[str] | set[str]) -> list[str]:
     """The words, those that are not known by their signatures."""
     return [word if word in known else signature(word, at == 0) for at, word in enumerate(words)]
+
+
+def is_signature(word: str) -> bool:
+    """Whether a word is what `signature` makes of rare ones.
+
+    >>> is_signature("UNK-cap-ing"), is_signature("UNK"), is_signature("UNKNOWN")
+    (True, True, False)
+    """
+    return word == "UNK" or word.startswith("UNK-")
 
 
 def signature(word: str, is_first: bool) -> str:

@@ -26,6 +26,7 @@ __all__ = [
     "named_pair",
     "print_predictions",
     "print_table",
+    "refuse_saved",
     "save_grammar",
 ]
 
@@ -202,6 +203,14 @@ def print_predictions(record: dict[str, Any], as_json: bool) -> None:
         print(f"correlation of observed and predicted {correlation:.4f}")
 
 
+def refuse_saved(output: str | None, overwrite: bool) -> None:
+    """Raise InputError, before anything is learnt, if `save_grammar` may not write there."""
+    from monolingual.ot.grammar import refuse_grammar
+
+    if output is not None:
+        refuse_grammar(output, overwrite)
+
+
 def save_grammar(
     grammar: Grammar, tableaux: Tableaux, output: str | None, more: dict[str, Any], overwrite: bool = False
 ) -> dict[str, Any]:
@@ -209,20 +218,22 @@ def save_grammar(
     from pathlib import Path
 
     from monolingual.ot.formats import write_tableaux
-    from monolingual.ot.grammar import predict, prediction_record, refuse_grammar, summary_grammar
+    from monolingual.ot.grammar import predict, prediction_record, summary_grammar
+    from monolingual.ot.run import RESULTS, TABLEAUX
+    from scfg_sampler.core.chains.occupied import clear
+    from scfg_sampler.core.chains.owner import owned
     from scfg_sampler.core.chains.run_directory import write_json
-    from scfg_sampler.core.files import naming
 
     record = prediction_record(tableaux, predict(grammar, tableaux))
     if output is not None:
         directory = Path(output)
-        refuse_grammar(output, overwrite)
-        with naming(output):
-            directory.mkdir(parents=True, exist_ok=True)
-        write_tableaux(tableaux, directory / "tableaux.tsv")
-        fit = {"log_likelihood": record["log_likelihood"], "correlation": record["correlation"]}
-        write_json(record, directory / "predictions.json")
-        # Last, as it says that the grammar is there: who had no room may then just go on.
-        write_json({**summary_grammar(grammar), **fit, **more}, directory / "summary.json")
+        with owned(output):
+            refuse_saved(output, overwrite)
+            clear(directory, *RESULTS)
+            write_tableaux(tableaux, directory / TABLEAUX)
+            fit = {"log_likelihood": record["log_likelihood"], "correlation": record["correlation"]}
+            write_json(record, directory / "predictions.json")
+            # Last, as it says that the grammar is there: who had no room may then just go on.
+            write_json({**summary_grammar(grammar), **fit, **more}, directory / "summary.json")
         console.say(f"grammar: {output}")
     return {**record, **more}

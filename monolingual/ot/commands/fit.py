@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from monolingual.ot.commands import add_tableaux, load_tableaux, print_predictions, print_table, save_grammar
+from monolingual.ot.commands import (
+    add_tableaux,
+    load_tableaux,
+    print_predictions,
+    print_table,
+    refuse_saved,
+    save_grammar,
+)
 from scfg_sampler.core import console
 
 __all__ = ["add_parser", "run"]
@@ -50,6 +57,7 @@ def run(options: argparse.Namespace) -> None:
     tableaux = load_tableaux(options)
     for problem in hidden_problems(tableaux) if tableaux.overt else problems(tableaux):
         console.warn(problem)
+    refuse_saved(options.output, options.overwrite)
     found = maximise(
         np.random.default_rng(options.seed),
         tableaux,

@@ -11,6 +11,7 @@ from monolingual.ot.commands import (
     add_tableaux,
     load_a_priori,
     print_table,
+    refuse_saved,
     save_grammar,
 )
 from scfg_sampler.core import console
@@ -103,6 +104,7 @@ def run(options: argparse.Namespace) -> None:
         above=above,
         distance=options.distance if options.distance is not None else 0.0 if is_harmonic else 20.0,
     )
+    refuse_saved(options.output, options.overwrite)
     with console.progress("learning", options.seeds * options.stages) as advance:
         values = learn(tableaux, settings, seeds=options.seeds, seed=options.seed, advance=advance)
     names, model = tableaux.constraints, "noisy-hg" if is_harmonic else "stochastic-ot"

@@ -11,6 +11,7 @@ from monolingual.ot.commands import (
     load_tableaux,
     print_predictions,
     print_table,
+    refuse_saved,
     save_grammar,
 )
 from scfg_sampler.core import console
@@ -94,6 +95,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.tableaux import candidate_name
 
     tableaux = _kept(load_tableaux(options, "maxent"), options.without)
+    refuse_saved(options.output, options.overwrite)
     variance, validation = _chosen_variance(options, tableaux)
     bias = None if options.bias is None else read_bias(options.bias, tableaux.constraints)
     found = fit_maxent(tableaux, prior_variance=variance, non_negative=options.non_negative, bias=bias)

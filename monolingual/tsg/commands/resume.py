@@ -18,7 +18,8 @@ def add_parser(subparsers) -> None:
         help="continue a run",
         description="Continue a run of 'tsg train' from its checkpoint; the result is that of one that was "
         "never interrupted. With more iterations, burn-in and annealing stay as the run began, whose "
-        "defaults are shares of its iterations.",
+        "defaults are shares of its iterations, and of the states that a run of so many keeps it has those "
+        "that came later.",
         epilog="example:\n  scfg-monolingual tsg resume run --iterations 2000",
     )
     parser.add_argument("directory", metavar="RUN", help="run directory")

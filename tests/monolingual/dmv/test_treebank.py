@@ -22,7 +22,7 @@ from monolingual.dmv.tag_families import (
     shipped_families,
 )
 from monolingual.dmv.tag_sets import PENN, UNIVERSAL
-from monolingual.dmv.treebank import Sentence, read_treebank, write_treebank
+from monolingual.dmv.treebank import Sentence, read_treebank, shown_words, write_treebank
 from monolingual.priors.covariances import covariances
 from monolingual.priors.multinomials import normalise, sum_per_family
 from scfg_sampler.errors import InputError, SettingsError, TreeError
@@ -225,6 +225,26 @@ def test_three_columns_that_begin_with_a_number_are_three_columns(tmp_path):
     assert (sentence.tags, sentence.heads) == (("1", "NN", "VB"), (2, 3, 0))
 
 
+@pytest.mark.parametrize("first", ["", "# CD\t2 0\t# 5\n", "# CD\n"])
+@pytest.mark.parametrize("columns", ["\t2 3 0\t# 5 fell", ""])
+def test_a_sentence_may_begin_with_a_hash(first, columns, tmp_path):
+    path = written(tmp_path, f"{first}# CD VB{columns}\nNN VB\t2 0\tdogs bark\n")
+    sentences = read_treebank(path)
+    *_, hash_first, second = sentences
+    assert (hash_first.tags, second.tags) == (("#", "CD", "VB"), ("NN", "VB"))
+    new = [(0,) * len(sentence.tags) for sentence in sentences]
+    write_treebank(tmp_path / "again", sentences, new)
+    rows = [line.split("\t") for line in (tmp_path / "again").read_text().splitlines()]
+    assert [row[0] for row in rows] == [line.split("\t")[0] for line in path.read_text().splitlines()]
+    assert [row[1] for row in rows] == [" ".join(map(str, heads)) for heads in new]
+    assert shown_words(second) == ["dogs/NN", "bark/VB"]
+
+
+def test_comments_before_words_with_spaces_between_columns(tmp_path):
+    with pytest.raises(TreeError, match="with spaces between columns"):
+        read_treebank(written(tmp_path, "# a\n" + SPACED))
+
+
 def test_what_is_said_of_spaces_makes_a_treebank(tmp_path):
     """The command of the message, run."""
     path = written(tmp_path, SPACED, "spaced")
@@ -307,6 +327,11 @@ def test_model_survives_its_text(valences, rng, tmp_path):
         ("root NN 1\nchild NN left NN 0.3\n", "the probabilities of child NN left sum to 0.3"),
         ("child NN left NN 1\nchild NN right adjacent NN 1\n", ":1: a child without adjacency"),
         ("# nothing\n", "holds no parameter"),
+        ("root VB 0.3\n\nroot VB 0.7\nroot NN 0.3\n", ":3: gives what line 1 has given. Keep one of them"),
+        (
+            "root VB 1\nstop VB left adjacent 0.4\nstop VB right adjacent 1\nstop VB left adjacent 0.9\n",
+            ":4: gives what line 2",
+        ),
     ],
 )
 def test_what_is_no_model_is_reported(text, found, tmp_path):

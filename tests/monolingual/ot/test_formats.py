@@ -331,6 +331,14 @@ def test_lines_of_spreadsheets_on_old_macs_end_in_carriage_returns(tmp_path):
     assert found[1].frequency.tolist() == found[0].frequency.tolist() == [8, 2]
 
 
+def test_tabs_in_quotes_are_blanks(tmp_path):
+    (tmp_path / "t.csv").write_text('input,output,frequency,A,B\n/x/,"x\t1\n2",8,0,1\n,y,2,1,0\n')
+    found = read_tableaux(tmp_path / "t.csv")
+    assert found.outputs == ("x 1 2", "y")
+    write_tableaux(found, tmp_path / "t.tsv")
+    assert read_tableaux(tmp_path / "t.tsv").outputs == found.outputs
+
+
 def test_utf16_without_its_mark_is_named(tmp_path):
     (tmp_path / "a").write_bytes("\t\t\tMax\nbat\tbat\t8\t1\n".encode("utf-16-le"))
     with pytest.raises(

@@ -13,6 +13,7 @@ from scipy import stats
 
 from monolingual.ot import gibbs
 from monolingual.ot.collapsed import collapsed_moves
+from monolingual.ot.domination import what_keeps_dominated
 from monolingual.ot.exact import OrderingModel
 from monolingual.ot.gibbs import OtState, initial_state, make_posterior, ot_kernel
 from monolingual.ot.moves import stretch, sweep
@@ -302,6 +303,35 @@ def test_idle_constraints_keep_their_prior(rng):
     draws = chain(rng, example, PAPER._replace(collapsed=2, pilot=10), 800, 1)
     assert stats.kstest(draws[:, 2], stats.uniform(-3, 6).cdf).pvalue > FALSE_ALARM
     assert_allclose(draws[:, :2].sum(axis=1), 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("truncate", "expected"), [(0.0, stats.norm(1.0, 2.0)), (3.0, stats.truncnorm(-2.0, 1.0, 1.0, 2.0))]
+)
+def test_a_prior_of_an_idle_constraint_leaves_the_others_centred(rng, truncate, expected):
+    """Nothing says where the others are, and a chain that does not centre them drifts without end."""
+    example = tableaux("A B C", ("x", "a", 5, "011"), ("x", "b", 2, "101"))
+    settings = OtSettings(truncate=truncate, priors={2: (1.0, 2.0)}, pilot=10)
+    draws = chain(rng, example, settings, 800, 1)
+    assert stats.kstest(draws[:, 2], expected.cdf).pvalue > FALSE_ALARM
+    assert_allclose(draws[:, :2].sum(axis=1), 0.0, atol=1e-9)
+    state = initial_state(rng, orderings_of(example), settings)
+    assert state.mean[:2].sum() == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("truncate", "priors", "said"),
+    [
+        (0.0, {}, "nothing keeps them from drifting"),
+        (0.0, {2: (0.0, 1.0)}, "nothing keeps them from drifting"),
+        (0.0, {1: (0.0, 1.0)}, "only the truncation or the priors keep them"),
+        (6.0, {}, "only the truncation or the priors keep them"),
+    ],
+)
+def test_a_prior_of_another_constraint_keeps_none_from_drifting(truncate, priors, said):
+    example = tableaux("A B C", ("x", "a", 5, "011"), ("x", "b", 0, "101"))
+    (found,) = what_keeps_dominated(example, truncate > 0, priors)
+    assert found == f"the data dominate B categorically: no finite optimum; {said}"
 
 
 @pytest.mark.parametrize(

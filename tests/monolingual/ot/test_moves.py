@@ -91,7 +91,7 @@ def test_a_set_may_be_shifted_as_far_as_all_orderings_hold(rng, flat):
         ]
         orderings = pack_orderings([(pairs, 1, 0)], 5)
         active = orderings.active
-        settings = OtSettings(truncate=3.0, priors={} if flat else {0: (0.0, 1.0)})
+        settings = OtSettings(truncate=3.0, priors={} if flat else {int(active[0]): (0.0, 1.0)})
         model, mean = make_posterior(orderings, settings), np.zeros(5)
         mean[active] = rng.uniform(-1.0, 1.0, len(active))
         mean[active] -= mean[active].mean()

@@ -11,7 +11,7 @@ import json
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import special
+from scipy import special, stats
 
 from monolingual.cli import main
 from monolingual.ot import gibbs
@@ -160,6 +160,24 @@ def test_runs_from_overt_forms_are_resumed(tmp_path):
         assert (tmp_path / "through" / name).read_text() == (tmp_path / "stopped" / name).read_text()
     record = json.loads((tmp_path / "through" / "predictions.json").read_text())
     assert len(record["inputs"][0]["candidates"][0]["parses"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("priors", "expected"),
+    [({}, stats.uniform(-3, 6)), ({3: (1.0, 2.0)}, stats.truncnorm(-2.0, 1.0, 1.0, 2.0))],
+)
+def test_constraints_in_which_no_parses_differ_keep_their_prior(rng, priors, expected):
+    example = THREE._replace(
+        constraints=("A", "B", "C", "D"), violations=np.pad(THREE.violations, ((0, 0), (0, 1)))
+    )
+    counts = token_counts(overt_forms(example)[0])
+    kernel = hidden_kernel(example, counts, OtSettings(truncate=3.0, priors=priors, pilot=8, collapsed=2))
+    state, draws = kernel.init(rng, None), []
+    for _ in range(400):
+        state, _ = kernel.step(rng, state)
+        draws.append(state.mean.copy())
+    assert stats.kstest(np.array(draws)[:, 3], expected.cdf).pvalue > FALSE_ALARM
+    assert_allclose(np.array(draws)[:, :3].sum(axis=1), 0.0, atol=1e-9)
 
 
 def test_options_that_move_values_are_refused_with_overt_forms():

@@ -123,6 +123,29 @@ def test_tilted_proposals_move_where_those_of_algorithm_2_do_not(rng, tmp_path):
     assert rejections["dirichlet"] > 490
 
 
+@pytest.mark.parametrize(
+    ("approach", "proposal", "a_sweep"),
+    # Trees use the only nonterminal, so that of the two moves of its group there is one.
+    [
+        ("sink", "tight", 1),
+        ("renormalise", "dirichlet", 1),
+        ("renormalise", "tilted", 1),
+        ("renormalise", "tight", 2),
+    ],
+)
+def test_proposals_that_were_made_are_counted(catalan_model, rng, approach, proposal, a_sweep):
+    data = trees_only(BINARY, LEAVES, trees=TREES)
+    kernel = gibbs_kernel(catalan_model, data, approach, block=30, proposal=proposal)
+    _, info = kernel.step(rng, kernel.init(rng, np.array([0.4, 0.6])))
+    assert info.all_proposals == 30 * a_sweep
+    assert 0 <= info.all_rejections <= info.all_proposals
+
+
+def test_proposals_of_the_only_tight_approach_are_its_tries(catalan_model, rng):
+    info = draw(catalan_model, trees_only(BINARY, LEAVES, trees=TREES), "only-tight", rng, 50)
+    assert info.all_proposals == 50 + info.all_rejections
+
+
 def test_renormalised_catalan_mean_is_one_half(catalan_model, rng):
     data = trees_only(BINARY, LEAVES, trees=TREES)
     found = draw(catalan_model, data, "renormalise", rng, 4000, 30).probs[:, 0]

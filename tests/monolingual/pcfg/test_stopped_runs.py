@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -33,11 +35,15 @@ def test_interrupted_run_keeps_what_it_has(place, monkeypatch):
                 chain.close()
                 raise KeyboardInterrupt
 
-    options = ("--sentences", "text", "--iterations", 100, "--output")
+    options = ("--sentences", "text", "--iterations", 100, "--approach", "only-tight", "--output")
     pcfg("sample", "ternary", *options, "whole", "--quiet")
     monkeypatch.setattr(driver, "run_chain", interrupted)
     assert pcfg("sample", "ternary", *options, "run", "--quiet") == 130
     assert len(np.load(place / "run" / "samples.npz")["probabilities"]) == 41
+    summary = json.loads((place / "run" / "summary.json").read_text())
+    assert summary["rejections_per_thousand"] == pytest.approx(1000 * summary["rejections"] / 41)
+    assert summary["acceptance"] == pytest.approx(41 / (41 + summary["rejections"]))
+    assert summary["rejections"] > 0
     monkeypatch.setattr(driver, "run_chain", real)
     assert pcfg("resume", "run", "--quiet") == 0
     first, second = (dict(np.load(place / name / "samples.npz")) for name in ("whole", "run"))

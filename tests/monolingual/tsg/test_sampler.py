@@ -251,6 +251,20 @@ def test_training_writes_marginals_and_a_grammar(treebank_file, tmp_path):
     assert "(S (NP ) (VP ))" in [format_fragment(tree) for tree, _ in read_fragments(out / "pcfg.tsg.gz")]
 
 
+def test_states_of_a_run_that_was_to_be_shorter_go(treebank_file, tmp_path):
+    """Ten states of 40 sweeps after a burn-in of ten are three sweeps apart, of 20 sweeps one."""
+    run = tmp_path / "run"
+    options = ["--unknown", "none", "--burn-in", "10", "--anneal", "5:1:10", "--quiet"]
+    assert (
+        main(["tsg", "train", str(treebank_file), "--output", str(run), "--iterations", "20", *options]) == 0
+    )
+    kept = [int(path.name[6:13]) for path in sorted((run / "samples").iterdir())]
+    assert kept == list(range(11, 21))
+    assert main(["tsg", "resume", str(run), "--iterations", "40", "--quiet"]) == 0
+    kept = [int(path.name[6:13]) for path in sorted((run / "samples").iterdir())]
+    assert kept == [13, 16, 19, *range(22, 41, 3)]
+
+
 @pytest.mark.parametrize("more", [[], ["--discount", 0.3], ["--moves", "single,block,type"]])
 def test_a_resumed_run_is_that_of_one_never_interrupted(treebank_file, tmp_path, more):
     through, halves = tmp_path / "through", tmp_path / "halves"
