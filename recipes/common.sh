@@ -299,11 +299,25 @@ text() { # FILE…: their text, gzipped or not; where a file does not end its la
         [ $# = 1 ] || { last=$(text_of "$file" | tail -c 1) && [ -z "$last" ]; } || echo
     done
 }
-text_of() { # FILE
+text_of() { # FILE: without its byte order mark, which would be a letter behind another file
+    local mark=$'1s/^\xef\xbb\xbf//'
     case $1 in
-        *.gz) gzip -dc "$1" ;;
-        *) cat "$1" ;;
+        *.gz)
+            gzip -dc "$1" | LC_ALL=C sed "$mark"
+            return "${PIPESTATUS[0]}"
+            ;;
+        *) LC_ALL=C sed "$mark" "$1" ;;
     esac
+}
+
+# keep_apart DIRECTORY FILE…: dies if one of the files, which are read, lies in the directory, which the recipe writes into
+keep_apart() {
+    local directory=$1 file
+    shift
+    for file in "$@"; do
+        [ ! "$(dirname "$file")" -ef "$directory" ] ||
+            die "$file is read, and would be lost: the recipe writes into $(short "$directory"); name another --output"
+    done
 }
 
 counted() { # NUMBER NOUN: as people say it

@@ -149,7 +149,7 @@ lm_text() { # the training text and more text of the target language
     text "$DATA/train.$TARGET" ${more_text[@]+"$DATA/monolingual.$TARGET"} >"$OUT/lm.$TARGET" || return
     decoder train-lm "$OUT/lm.$TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
 }
-planned_step lm prepare --makes lm.arpa -- lm_text "$ORDER"
+planned_step lm prepare --makes lm.arpa "lm.$TARGET" -- lm_text "$ORDER"
 class_lm "$OUT/lm.$TARGET" lm
 
 read -ra sampling <<<"$SAMPLING"

@@ -127,6 +127,12 @@ for file in "$GIVEN/$scored".*."$TARGET" "$GIVEN/$scored".*."$TARGET.gz"; do
     others+=("$name")
 done
 
+for directory in raw data; do
+    keep_apart "$OUT/$directory" "${train_files[@]}" "${dev_files[@]}" ${test_files[@]+"${test_files[@]}"} \
+        ${other_files[@]+"${other_files[@]}"} ${SPELLING:+"$SPELLING"} ${dictionary[@]+"${dictionary[@]}"} \
+        ${monolingual[@]+"${monolingual[@]}"}
+done
+
 case $ALIGNER in
     eflomal) prepare_python align,tokenize ;;
     phrases) prepare_python tokenize ;;
@@ -199,9 +205,11 @@ plan_estimates
 say "$(count_lines "${train_files[1]}") pairs; $(this_takes)"
 planned_step compile -- compile
 
+# What files are for, and called, which their contents do not say.
+roles=(${SPELLING:+--spelling} ${dictionary[@]+--dictionary} ${monolingual[@]+--monolingual} ${others[@]+"${others[@]}"})
 planned_step gather "${train_files[@]}" "${dev_files[@]}" ${test_files[@]+"${test_files[@]}"} \
     ${other_files[@]+"${other_files[@]}"} ${SPELLING:+"$SPELLING"} ${dictionary[@]+"${dictionary[@]}"} \
-    ${monolingual[@]+"${monolingual[@]}"} --makes raw -- gather
+    ${monolingual[@]+"${monolingual[@]}"} --makes raw -- gather ${roles[@]+"${roles[@]}"}
 
 # The references of the sets: as they are, and prepared.
 listed=$(DATA=$RAW list_references dev)
@@ -221,7 +229,7 @@ listed=$(list_references dev)
 lines_of prepared_references "$listed"
 
 align_prepared
-planned_step lm prepare --makes lm.arpa -- lm_text "$ORDER"
+planned_step lm prepare --makes lm.arpa "lm.$TARGET" -- lm_text "$ORDER"
 class_lm "$OUT/lm.$TARGET" lm
 
 read -ra sampling <<<"$SAMPLING"

@@ -77,6 +77,7 @@ need_draws
 need_threads
 : "${OUT:=runs/meaning-$(basename "$DATA")-$LANGUAGE$([ "$FORM" = funql ] || echo "-$FORM")}"
 [ -d "$DATA" ] || die "$DATA is not a directory"
+keep_apart "$OUT" "$DATA/train.$LANGUAGE"
 
 check_pairs() { # QUESTIONS MEANINGS: dies unless they have as many lines, at least one, and no meaning is empty
     local questions meanings

@@ -72,6 +72,7 @@ need_threads
 find_files
 : "${OUT:=runs/plug-in-$(basename "$DATA")-$SOURCE-$TARGET}"
 name_lms
+[ -z "$LM" ] || [ ! "$LM" -ef "$OUT/lm.arpa" ] || die "--lm $LM is what the recipe writes; leave it out, or name another --output"
 [ "$CLASSES" = 0 ] || [ "$DECODER" = cdec ] || die "--classes is for cdec; $DECODER does not look up the class of a word"
 
 find_training

@@ -97,8 +97,9 @@ need_threads
 name_lms
 
 one_in() { # N [ROW]: of N rules of the baseline, or of another row, one
-    local rules
-    rules=$(count_rules "$OUT/${2:-hiero}.gz") || return
+    local rules table=$OUT/${2:-hiero}.gz
+    [ -f "$table" ] || return 0 # Steps are planned before there is one.
+    rules=$(count_rules "$table") || return
     echo $((rules / $1))
 }
 
@@ -214,7 +215,6 @@ say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(alignment_names
 
 # ------------------------------------------------------------------ the steps
 
-corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "${ALIGNMENTS[@]}")
 text "${sources[@]}" >"$OUT/input.$SOURCE"
 references=()
 
@@ -238,11 +238,12 @@ make_grammar() { # ROW: the table, and the rules of it that the texts can use
             return
             ;;
     esac
-    local from options run chain corpus_options learnt=()
-    corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT")
+    local from options run chain aligned=("$ALIGNMENT") corpus corpus_options learnt=()
     case $1 in
-        union* | choose*) corpus_options+=("${ALIGNMENTS[@]:1}") ;;
+        union* | choose*) aligned=("${ALIGNMENTS[@]}") ;;
     esac
+    corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "${aligned[@]}")
+    corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "${aligned[@]}")
     if [ "$1" = union-classes ]; then
         learnt=(classes)
         planned_step classes "$TRAIN_TARGET" --makes "classes.$TARGET" -- \

@@ -55,6 +55,7 @@ link_files() { # the links of find_files
     [ "$source" != "$target" ] || { source="source" && target="target"; }
     : "${OUT:=runs/$source-$target}"
     DATA=$OUT/files
+    keep_apart "$DATA" "${files[@]}" "$ALIGNMENT"
     mkdir -p "$DATA"
     find "$DATA" -type l -exec rm {} +
     link_to "$SOURCE" "train.$source"

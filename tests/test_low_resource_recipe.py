@@ -260,7 +260,7 @@ def test_options_reach_their_commands(stand_in):
 def test_second_run_repeats_nothing(finished):
     stand_in = finished.stand_in
     # The stand-in writes what only begins like the names of alignments.
-    made_each_time = {"input.xx", "lm.yy", "results.json", "summary.txt"}
+    made_each_time = {"input.xx", "results.json", "summary.txt"}
     assert unrecorded(stand_in / "run") == {"data/train.xx-yy", *made_each_time}
     second = recipe(stand_in, "--tunings", "2")
     assert calls(stand_in) == []
@@ -275,6 +275,32 @@ def test_changed_spelling_repeats_all(stand_in):
     recipe(stand_in, "--spelling", "rules.sed", "--tunings", "1")
     assert before > 0
     assert len(calls(stand_in)) == before
+
+
+def test_files_are_gathered_anew_when_they_are_for_something_else(stand_in):
+    for name in ("more.xx", "more.yy"):
+        (stand_in / name).write_text("quattuor\n")
+    files = (stand_in / "more.xx", stand_in / "more.yy")
+    assert recipe(stand_in, "--monolingual", *files).returncode == 0
+    assert "quattuor" not in (stand_in / "run/raw/train.yy").read_text()
+    assert recipe(stand_in, "--dictionary", *files).returncode == 0
+    assert "quattuor" in (stand_in / "run/raw/train.yy").read_text()
+
+
+def test_a_system_to_compare_with_may_get_another_name(finished):
+    data = finished.stand_in / "data"
+    (data / "dev.rival.yy").rename(data / "dev.other.yy")
+    outcome = recipe(finished.stand_in, "--tunings", "2")
+    assert outcome.returncode == 0, outcome.stderr
+    row = next(line for line in outcome.stdout.splitlines() if line.startswith("other"))
+    assert re.search(r"[0-9]\.[0-9]", row)
+
+
+def test_the_text_of_the_language_model_is_made_again_if_it_is_lost(finished):
+    (finished.stand_in / "run/lm.yy").unlink()
+    outcome = recipe(finished.stand_in, "--tunings", "2", "--classes", "5")
+    assert outcome.returncode == 0, outcome.stderr
+    assert "lm: again, as lm.yy is missing" in outcome.stderr
 
 
 @pytest.mark.slow

@@ -228,6 +228,21 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
     assert any("sample" in line and "union" in line for line in again)
 
 
+def test_a_further_alignment_repeats_nothing_that_does_not_read_it(stand_in):
+    data = small_data(stand_in / "data", alignments=("train.xx-en.gold", "train.xx-en.hand"))
+    more = ("--rows", "average,ours", "--seeds", "0", "--alignment", "train.xx-en.gold")
+    outcome = bleu_recipe(stand_in, data, *more, recipe=TABLE2)
+    assert outcome.returncode == 0, outcome.stderr
+    assert "gzip" not in outcome.stderr
+    calls(stand_in)
+    more = ("--rows", "average,ours,union", *more[2:], "--more-alignments", "train.xx-en.hand")
+    assert bleu_recipe(stand_in, data, *more, recipe=TABLE2).returncode == 0
+    learnt = [
+        line for line in calls(stand_in) if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))
+    ]
+    assert ["/union.run" in line for line in learnt] == [True]
+
+
 def test_table2_splits_the_translations_by_set(stand_in):
     data = small_data(stand_in / "data")
     (data / "dev.xx").write_text("a\nb\n")

@@ -284,6 +284,9 @@ def _loaded(options: argparse.Namespace) -> list[System]:
         system = load_system(directory, _search_settings(options, known))
         if options.copy == "any":
             system = System(system.decoder.copying_any(), system.preparation, system.record)
+        if system.preparation is not None and options.input_words is not None:
+            told = f"--input-words is of words between spaces, but {directory} takes raw text"
+            raise SettingsError(f"{told}; leave it out")
         systems.append(system)
     rules = sum(len(system.decoder.grammar.rules) for system in systems)
     of_several = f" of {len(systems)} systems" if len(systems) > 1 else ""
@@ -366,14 +369,14 @@ def _translate(system: System, options: argparse.Namespace, numbered: tuple[int,
     asked = (options.nbest, options.mbr, options.derivations, options.hypergraph)
     decoder = system.decoder
     prepared = system.prepare(line)
-    if system.preparation is not None and not any(each is not None for each in asked):
+    if system.preparation is None:
+        prepared = prepared._replace(words=input_words(options, prepared.words))
+    if options.system is not None and not any(each is not None for each in (*asked, options.markup)):
         text = system.translate_prepared(line, prepared).text + "\n"
         return Derived(text, "", True, "", *_count(decoder, prepared.words))
     if options.markup is not None:
         result = _search_marked(decoder, options, line, number)
     else:
-        if system.preparation is None:
-            prepared = prepared._replace(words=input_words(options, prepared.words))
         keep_states = options.hypergraph is not None
         result = system.search(prepared, keep_states=keep_states) if prepared.words else None
     if result is None:

@@ -33,8 +33,8 @@ __all__ = [
     "RESERVED",
     "UNKNOWN",
     "ArpaModel",
+    "model_words",
     "read_arpa",
-    "split_words",
     "write_arpa",
 ]
 
@@ -131,7 +131,7 @@ def write_arpa(model: ModelRows, path: PathLike) -> None:
         out.write("\n\\end\\\n")
 
 
-def split_words(line: str) -> list[str]:
+def model_words(line: str) -> list[str]:
     """The words of a line: separated by spaces, tabs and carriage returns, and by nothing else.
 
     Python's own `split` would also cut at U+3000 and U+00A0, which are letters to an ARPA file.
@@ -238,6 +238,8 @@ class _Reader:
         fields: list[str] = []
         for line in lines:
             row = line.replace("\t", " ").split(" ")
+            if "\r" in line:
+                break
             if len(row) == n + 1:
                 row.append("0")
             elif len(row) != width:
@@ -258,7 +260,7 @@ class _Reader:
 
     def _fields(self, n: int, line: str, number: int) -> list[str]:
         """The n + 2 fields of one line."""
-        fields = split_words(line)
+        fields = model_words(line)
         if not n + 1 <= len(fields) <= n + 2:
             found = f"{counted(len(fields), 'field')} where a {n}-gram has {n + 1} or {n + 2}"
             raise self._error(found, "Write the log10 probability, the words and the back-off", number)

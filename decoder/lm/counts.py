@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decoder.lm.arpa import BEGIN, END, RESERVED, UNKNOWN, split_words
+from decoder.lm.arpa import BEGIN, END, RESERVED, UNKNOWN, model_words
 from scfg_sampler.core.arrays.external import Scratch, Sorter, Table, scatter
 from scfg_sampler.errors import InputError
 
@@ -61,7 +61,7 @@ def encode_text(lines: Iterable[str], path: object = None, scratch: Scratch | No
     block: list[int] = []
     num_reserved = 0
     for line in lines:
-        sentence = [ids.setdefault(word, len(ids)) for word in split_words(line)]
+        sentence = [ids.setdefault(word, len(ids)) for word in model_words(line)]
         if sentence and min(sentence) <= END:
             num_reserved += sum(word <= END for word in sentence)
             sentence = [word if word > END else UNKNOWN for word in sentence]

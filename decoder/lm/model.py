@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decoder.lm.arpa import BEGIN, END, RESERVED, UNKNOWN, read_arpa, split_words
+from decoder.lm.arpa import BEGIN, END, RESERVED, UNKNOWN, model_words, read_arpa
 from decoder.lm.table import (
     EXTENDS_LEFT,
     NO_CONTEXT,
@@ -407,7 +407,7 @@ def perplexity_of(log_prob: float, tokens: int) -> float:
 
 def score_text(lm: LanguageModel, vocabulary: LmVocabulary, lines: Sequence[str]) -> TextScores:
     """Score lines of words separated by spaces; an empty line is a sentence of no words."""
-    sentences = [split_words(line) for line in lines]
+    sentences = [model_words(line) for line in lines]
     ids = [vocabulary.id(word) for sentence in sentences for word in sentence]
     words = np.array(ids, dtype=np.int32)
     sentence_start = np.cumsum([0, *map(len, sentences)], dtype=np.int64)

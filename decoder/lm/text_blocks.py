@@ -1,6 +1,6 @@
 """Text scored by a language model in blocks of bytes, without making a Python object of any word.
 
-Words are what `decoder.lm.arpa.split_words` says, found and looked up as bytes. The fact a newcomer would get
+Words are what `decoder.lm.arpa.model_words` says, found and looked up as bytes. The fact a newcomer would get
 wrong: to a model, a carriage return parts words like a space, also in the middle of a line.
 """
 

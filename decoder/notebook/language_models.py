@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from decoder.lm.arpa import RESERVED, split_words, write_arpa
+from decoder.lm.arpa import RESERVED, model_words, write_arpa
 from decoder.lm.counts import encode_text
 from decoder.lm.estimation import estimate_lm
 from decoder.lm.model import LmVocabulary, TextScores, perplexity_of, score_text
@@ -162,7 +162,7 @@ def train_class_lm(text: Text, number: int = 200, *, order: int = 5) -> NgramMod
     True
     """
     number, order = require_whole("number", number), require_whole("order", order)
-    lines = [split_words(line) for line in lines_of(text)]
+    lines = [model_words(line) for line in lines_of(text)]
     with of_arguments():
         names = learn_classes(lines, number, name="the text").names
         path = text if isinstance(text, str | os.PathLike) else None

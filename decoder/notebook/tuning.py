@@ -7,7 +7,6 @@ from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
-from decoder.lm.arpa import split_words
 from decoder.notebook.systems import LmLike, make_decoder
 from decoder.notebook.texts import RulesLike, Text, lines_of, sets_of
 from decoder.translation.weights import write_weights
@@ -15,6 +14,7 @@ from decoder.tuning.settings import SEARCH, TuneSettings
 from decoder.tuning.tune import Round, best_round
 from decoder.tuning.tune import tune as tuned
 from scfg_sampler.core.arguments import of_arguments, require_whole, settings_of
+from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted

@@ -379,10 +379,11 @@ class Decoder:
         log_weights = scale * forest.weight[graph.edges]
         expected = inside(graph.graph, Expectation(log_weights, values))[-1, 1:]
         edges = np.zeros(len(forest.head))
-        edges[graph.edges] = edge_posteriors(graph.graph, log_weights)
+        # Sums of rounded numbers; of scores beyond all sense, far from what they are.
+        edges[graph.edges] = np.fmin(edge_posteriors(graph.graph, log_weights), 1.0)
         place = forest.cell[forest.head].astype(np.int64) << 32 | (forest.rule.astype(np.int64) - FINISH)
         _, use = np.unique(place, return_inverse=True)
-        return ForestPosterior(expected, edges, np.bincount(use, edges)[use])
+        return ForestPosterior(expected, edges, np.fmin(np.bincount(use, edges), 1.0)[use])
 
     def minimum_risk(self, result: SearchResult, k: int = 100, scale: float = 1.0) -> Translation:
         """The translation with the highest expected BLEU+1 among the k best; see `decoder.search.mbr`."""

@@ -370,7 +370,8 @@ def _pairs(path: PathLike, lines: Iterator[tuple[int, str]] | enumerate[str]) ->
     order = np.argsort(hashes, kind="stable")
     again = np.flatnonzero(np.diff(np.asarray(hashes)[order]) == 0)
     if len(again):
-        first, second = (numbers[at] for at in order[again[0] : again[0] + 2])
+        # The first of the file, not of the hashes, which are others in each process.
+        second, first = min((numbers[order[at + 1]], numbers[order[at]]) for at in again.tolist())
         raise InputError(path, second, f"gives the weight of line {first} again", "Keep one of them")
 
 

@@ -235,9 +235,9 @@ def overt_moves(
             place[:] = before
             tabulate_back(occurring, step, tables)
     set_means(model, occurring, place, mean)
-    for i in range(number):
-        if model.occurs[i] == 0:
-            draw_idle(rng, model, mean, i)
+    for idle in range(number):
+        if model.occurs[idle] == 0:
+            draw_idle(rng, model, mean, idle)
     return current, accepted
 
 

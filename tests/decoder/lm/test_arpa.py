@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from decoder.lm.arpa import read_arpa, split_words, write_arpa
+from decoder.lm.arpa import model_words, read_arpa, write_arpa
 from decoder.lm.counts import encode_text
 from decoder.lm.estimation import estimate_lm
 from scfg_sampler.errors import ArpaError, InputError
@@ -200,8 +200,8 @@ def test_what_is_written_reads_back_unchanged(name, tmp_path, rng):
 
 
 def test_words_are_split_where_arpa_files_split_them():
-    assert split_words(" a\u00a0b \t c\r") == ["a\u00a0b", "c"]
-    assert split_words("") == []
+    assert model_words(" a\u00a0b \t c\r") == ["a\u00a0b", "c"]
+    assert model_words("") == []
 
 
 def test_blank_lines_may_stand_behind_headings(written):
@@ -215,3 +215,10 @@ def test_blank_lines_may_stand_behind_headings(written):
         read_arpa(written(wrong))
     with pytest.raises(ArpaError, match=r"lm.arpa:20: 3 2-grams where the header promises 4"):
         read_arpa(written(blank.replace("2=3", "2=4")))
+
+
+@pytest.mark.parametrize("other", ["-99\t<s>\t-0.25", "-99\t\t<s>\t-0.25"], ids=["as written", "doubled"])
+def test_a_carriage_return_within_a_line_parts_words_whatever_the_other_lines(written, other):
+    text = PLAIN.replace("-1\tb\t0", "-1\ta\rb").replace("-99\t<s>\t-0.25", other)
+    with pytest.raises(ArpaError, match="10: 'b' where a number should be"):
+        read_arpa(written(text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import os
@@ -95,6 +96,22 @@ def test_tuning_is_that_of_the_command(rules, files, tmp_path):
         found = "references" if source is SOURCE else "source"
         with pytest.raises(InputError, match=f"{found}: has no words. Tuning needs sentences and"):
             decoder.tune(rules, files / "lm.arpa", source, references)
+
+
+def test_tuning_takes_carriage_returns_for_parts_of_words_as_the_command_does(tmp_path, capsys):
+    pairs = [("a\rb c d e", "x\ry p q r", "0-0 1-1 2-2 3-3")] * 2
+    source, target = ([pair[side] for pair in pairs] for side in (0, 1))
+    for name, lines in (("source", source), ("target", target)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), newline="")
+    table = scfg_sampler.extract_rules(scfg_sampler.make_corpus(pairs))
+    lm = decoder.train_lm(["p q r"], tmp_path / "lm.arpa")
+    table.write(tmp_path / "table")
+    tuning = decoder.tune(table, lm, source, target, rounds=1)
+    files = ["--grammar", "table", "--lm", "lm.arpa", "--source", "source", "--references", "target"]
+    with contextlib.chdir(tmp_path):
+        assert main(["tune", *files, "--rounds", "1", "--output", "w.json", "--quiet"]) == 0
+    assert tuning.score == pytest.approx(100.0)
+    assert tuning.weights == json.loads((tmp_path / "w.json").read_text())
 
 
 @pytest.mark.filterwarnings("error")

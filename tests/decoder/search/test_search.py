@@ -81,6 +81,17 @@ def test_expectations_and_posteriors_are_those_of_all_derivations(seed, lm_weigh
     np.testing.assert_allclose(found.uses, uses, atol=1e-5)
 
 
+@pytest.mark.parametrize("scale", [1e4, 1e12, 1e30])
+def test_no_posterior_is_above_1(scale):
+    """Of scores so far apart that nothing is left of what they add up to."""
+    for seed in range(10):
+        arguments, _, words, _ = random_case(seed)
+        decoder = Decoder(*arguments, beam=0, max_targets=0)
+        found = decoder.posterior(decoder.search(words), scale)
+        for values in (found.edges, found.uses):
+            assert ((values >= 0.0) & (values <= 1.0)).all()
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_k_best_lists_all_derivations_in_order(seed):
     arguments, _, words, oracle = random_case(seed, length=4)

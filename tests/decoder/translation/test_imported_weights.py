@@ -2,6 +2,10 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -254,3 +258,19 @@ def test_what_is_no_weight_is_named(tmp_path, text, decoder, complaint, capsys):
     arguments = [f"{tmp_path}/theirs", "--from", decoder, "--output", f"{tmp_path}/w"]
     assert main(["import-weights", *arguments]) == 2
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_first_of_several_repeated_weights_is_named(tmp_path, seed):
+    """Whatever the hashes of their names, which are others in each process."""
+    (tmp_path / "theirs").write_text("A 1\nB 1\nC 1\nA 2\nB 2\nC 2\n")
+    outcome = subprocess.run(
+        [sys.executable, "-m", "decoder", "import-weights", "theirs", "--from", "cdec", "--output", "ours"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), "PYTHONHASHSEED": str(seed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert outcome.returncode == 2
+    assert "theirs:4: gives the weight of line 1 again" in outcome.stderr
