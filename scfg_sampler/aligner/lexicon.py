@@ -19,6 +19,9 @@ from scfg_sampler.core.jit import compiled, kernel
 __all__ = ["Lexicon", "Text", "learn_lexicon"]
 
 
+_LONGEST = 1023  # Words of a side: a pair has a place for every two of its words.
+
+
 class Text(NamedTuple):
     """One side of parallel text."""
 
@@ -34,7 +37,7 @@ class Lexicon(NamedTuple):
     """Probabilities of word pairs."""
 
     start: np.ndarray
-    """int64 (S + 1,): where the places of each sentence pair begin."""
+    """int64 (S + 1,): where the places of each sentence pair begin; those of too long pairs have none."""
     pair: np.ndarray
     """int32: the word pair at each place; source word i and target word j are at i × (target words) + j."""
     target_given_source: np.ndarray
@@ -54,6 +57,8 @@ class Lexicon(NamedTuple):
 def learn_lexicon(source: Text, target: Text, passes: int = 5) -> Lexicon:
     """IBM Model 1 of both directions, after some passes of expectation–maximisation from uniform.
 
+    Nothing is learnt of pairs with more than 1023 words on a side.
+
     Parameters
     ----------
     source, target : Text
@@ -68,7 +73,8 @@ def learn_lexicon(source: Text, target: Text, passes: int = 5) -> Lexicon:
     >>> lexicon.target_given_source.round(2).tolist()  # das the, das house, haus the, haus house
     [0.98, 0.02, 0.0, 1.0]
     """
-    sizes = np.diff(source.start) * np.diff(target.start)
+    lengths = np.diff(source.start), np.diff(target.start)
+    sizes = np.where(np.maximum(*lengths) <= _LONGEST, lengths[0] * lengths[1], 0)
     start = np.concatenate(([0], np.cumsum(sizes)))
     pair, words = _number_pairs(source, target, start)
     target_given_source, target_alone = _model_1(source, target, start, pair, words[:, 0], False, passes)
@@ -98,6 +104,8 @@ def _number_pairs(source, target, start):
     size = 0
     at = 0
     for sentence in range(len(start) - 1):
+        if start[sentence + 1] == start[sentence]:
+            continue
         for i in range(source.start[sentence], source.start[sentence + 1]):
             for j in range(target.start[sentence], target.start[sentence + 1]):
                 slot = _slot_of(keys, source.words[i], target.words[j], target.num_words)
@@ -145,6 +153,8 @@ def _model_1(given, made, start, pair, given_of_pair, is_reverse, passes):
             made_words = made.words[made.start[sentence] : made.start[sentence + 1]]
             num_given = given.start[sentence + 1] - given.start[sentence]
             places = pair[start[sentence] : start[sentence + 1]]
+            if len(places) < len(made_words) * num_given:
+                continue  # It is too long.
             numbers = places.reshape(len(made_words), num_given) if is_reverse else _turned(places, num_given)
             _expect(made_words, numbers, (probs, alone), (counts, counts_alone))
         total, total_alone = np.zeros(given.num_words), 0.0
@@ -155,7 +165,7 @@ def _model_1(given, made, start, pair, given_of_pair, is_reverse, passes):
         for number in range(len(probs)):
             probs[number] = counts[number] / total[given_of_pair[number]]
         for word in range(len(alone)):
-            alone[word] = counts_alone[word] / total_alone
+            alone[word] = counts_alone[word] / total_alone if total_alone > 0.0 else 0.0
     return probs, alone
 
 

@@ -55,6 +55,7 @@ _WIDEST = 500.0  # All cells; a probability of 0 is then but too small a number.
 _NARROWEST = 1.0  # A coarse chart that is to be narrower has no likely cells.
 _MANY = 1_000  # Cells of a chart that it pays to narrow.
 _FAR, _FARTHEST = 1e150, 1e250  # The probability of a sentence pair is not to be as far from 1.
+_LEAST = 1e-290  # Of one that has cells which overflow where its own is nearer to 1.
 
 MOST_CELLS = 1_000_000
 """Of the chart of a long sentence pair, if it is not a coarse one."""
@@ -63,7 +64,7 @@ LONG = 1891**2
 MOST_WORK = 30_000_000
 """Ways to divide cells, some tenths of a second of them."""
 
-_PLACE, _STAGE, _NUM_CELLS, _NEXT, _IS_NARROW = range(5)
+_PLACE, _STAGE, _NUM_CELLS, _NEXT, _IS_NARROW, _TURNS, _WAY = range(7)
 _TO_BEGIN, _LOOKING, _FILLING, _SHARING, _DONE = range(5)
 _CELLS, _LONG, _WORK = range(3)
 
@@ -97,8 +98,9 @@ class Visit(NamedTuple):
     """How far the visit to a sentence pair is."""
 
     state: np.ndarray
-    """int64 (5,): its place in the order; the stage of the visit; how many cells there are, which of them is
-    next, and whether they were kept."""
+    """int64 (7,): its place in the order; the stage of the visit; how many cells there are, which of them is
+    next, and whether they were kept; how often its scale was too large after having been too small, or the
+    other way round; which of both it was last, 1 or −1, or 0."""
     before: np.ndarray
     """float64 (1,): ln of the probability of the derivation that was taken away."""
     most: np.ndarray
@@ -149,7 +151,7 @@ def new_scratch(
         How many ways to divide cells a sweep looks at, in one sentence pair, before it comes back.
     """
     old, new = (new_derivation(num_source + num_target) for _ in range(2))
-    visit = Visit(np.zeros(5, np.int64), np.zeros(1), np.array([most_cells, long, most_work]))
+    visit = Visit(np.zeros(7, np.int64), np.zeros(1), np.array([most_cells, long, most_work]))
     return Scratch(new_chart(num_source, num_target, most_tables), old, new, visit)
 
 
@@ -232,6 +234,7 @@ def _recall(chart, visits, kept, sentence, state):
     begin, end = visits.span[sentence, 0], visits.span[sentence, 1]
     state[_IS_NARROW] = end > begin
     state[_STAGE], state[_NUM_CELLS], state[_NEXT] = _LOOKING, 0, 0
+    state[_TURNS], state[_WAY] = 0, 0
     if end > begin:
         state[_STAGE], state[_NUM_CELLS] = _FILLING, recall(chart, kept, begin, end)
 
@@ -288,7 +291,14 @@ def _is_filled(chart, pair, visits, sentence, state):
         clear(chart, num_cells, n, m)
         state[_IS_NARROW], state[_STAGE] = 0, _LOOKING
         return False
-    known = min(max(prob, 1.0 / _FARTHEST), _FARTHEST) if prob >= 0.0 else _FARTHEST
+    # Cells may overflow wherever that of the whole pair is near 1: then a scale below is sought, and kept.
+    way = -1 if prob < 1.0 else 1  # What is no number has met a cell that is too large.
+    state[_TURNS] += way * state[_WAY] < 0
+    state[_WAY] = way
+    if state[_TURNS] > 1 and _LEAST < prob < _FAR:
+        return True
+    farthest = elementary.power(_FARTHEST, 1.0 / max(1, state[_TURNS]))
+    known = min(max(prob, 1.0 / farthest), farthest) if prob >= 0.0 else farthest
     room[1] *= elementary.power(known, -1.0 / (n + m))  # It will be near 1 next time.
     if 1.0 / _FAR < prob < _FAR:
         return True

@@ -83,6 +83,8 @@ def run(options: argparse.Namespace) -> None:
         raise SettingsError(f"--max-length is {options.max_length}; it must be {legal}")
     files = corpus_files(options)
     corpus = read_corpus(files.source, files.target, *files.alignments)
+    if options.shades is not None and options.choose != "none":
+        console.warn("--choose does nothing with --run, whose own choice is taken")
     choice = chosen(options.choose, len(files.alignments))
     builder = ForestBuilder(corpus, choice, options.max_length)
     last = None

@@ -346,6 +346,13 @@ def _warn_of_idle(options: argparse.Namespace, settings: LearnerSettings) -> Non
                 continue
             if is_idle and getattr(settings, name) != LearnerSettings._field_defaults[name]:
                 console.warn(f"{_OPTIONS.get(name, '--' + name.replace('_', '-'))} does nothing {why}")
+    if options.learn_hyperparameters and not settings.learned:
+        given = [f"--{name.replace('_', '-')}" for name in LEARNABLE if getattr(options, name) is not None]
+        console.warn(f"--learn-hyperparameters does nothing with {', '.join(given)}")
+    if settings.anneal_start != settings.anneal_end and settings.anneal_sweeps == 0:
+        console.warn(f"--anneal {options.anneal} has no sweeps, so that all are at {settings.anneal_end:g}")
+    if settings.shards == 1 and options.threads > max(1, options.chains):
+        console.warn("--threads does nothing for a chain that is not divided; --shards P divides the corpus")
 
 
 _OPTIONS = {"order": "--visit-order", "density_factor": "--no-density-factor"}

@@ -34,6 +34,7 @@ import numpy as np
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output, naming, read_lines
 from scfg_sampler.core.leftovers import temporary_directory
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.signals import signals_held
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import read_text, require_equal_lines
@@ -118,9 +119,8 @@ def align_texts(
     """
     if method not in METHODS:
         raise SettingsError(f"--symmetrise is {method!r}, but must be one of {', '.join(METHODS)}")
-    for option, number in (("parts", parts), ("draws", draws)):
-        if number < 1:
-            raise SettingsError(f"--{option} is {number}; at least 1 is needed")
+    require_number("parts", parts)
+    require_number("draws", draws)
     programs = [_find_program(name) for name in ("eflomal-align", "eflomal-makepriors")[: min(parts, 2)]]
     texts = read_both(source, target)
     sentences = len(texts[0][1]) - 1

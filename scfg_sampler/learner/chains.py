@@ -209,7 +209,7 @@ def _resume_chains(
         record["run"]["iterations"] = iterations
         check_run_settings(run._replace(iterations=iterations))
     require_same_files(output, record["corpus"]["files"], record["corpus"]["sha256"])
-    longest = max((read_run(chain)["sweeps"] for chain in chains_begun(output)), default=0)
+    longest = max(sweeps_done(output, record), default=0)
     require_sweeps_left(output, longest, record["run"]["iterations"], is_finished=record["finished"])
     return _run_chains(output, record, check, advance, executor)
 
@@ -281,12 +281,15 @@ def _pool(directory: Path, record: dict) -> dict:
     """Write what the chains say together; the record."""
     pool_results(directory, record["chains"], directory)
     records = [read_run(chain_directory(directory, chain + 1)) for chain in range(record["chains"])]
+    threads = record.get("threads", 1)
+    seconds = [each["seconds"] for each in records]
     pooled_record = {
         **records[0],
         "chains": record["chains"],
-        "threads": record.get("threads", 1),
-        "seconds": round(max(each["seconds"] for each in records), 3),
-        "cpu_seconds": round(max(each["cpu_seconds"] for each in records), 3),
+        "threads": threads,
+        # As long as the longest takes, or all of them one after the other, so many at a time.
+        "seconds": round(max(*seconds, sum(seconds) / threads), 3),
+        "cpu_seconds": round(sum(each["cpu_seconds"] for each in records), 3),
         "peak_memory_mb": max(each["peak_memory_mb"] for each in records),
     }
     write_record(pooled_record, directory)

@@ -286,7 +286,7 @@ def _nodes_of_all(bank: ForestBank) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for sentence in range(bank.num_sentences):
             yield phrase_nodes(walk.forest, walk.work, walk.corpus, sentence)
         return
-    builder = ForestBuilder(bank.corpus, bank.choice)
+    builder = ForestBuilder(bank.corpus, bank.choice, bank.max_length)
     for sentence in range(bank.num_sentences):
         forest = builder.build(sentence)
         none = np.zeros((0, 4), np.int32), np.zeros(0, np.int64)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 from scfg_sampler.core.svg import LINE, Box, Joint, circled, document, safe, span_diagram, text, text_width
@@ -188,19 +189,31 @@ def draw_derivation(
 def readable(rule: str) -> str:
     """The sides of a rule for people: nonterminals as circled numbers, words as they are in the text.
 
+    A left-hand side with a label comes before them, and labels other than X before the numbers.
+
     >>> readable("[X,1] &#91;b&#93; ||| B [X,1]")
     '① [b] → B ①'
+    >>> readable("[NP] ||| das [N,1] ||| the [N,1]")
+    'NP: das N① → the N①'
     """
-    return " → ".join(_sides(rule))
+    head = _LEFT.match(rule)
+    return (f"{unescape(head[1])}: " if head else "") + " → ".join(_sides(rule))
+
+
+_LEFT = re.compile(r"\[([^],\s]+)\] \|\|\| ")
+_GAP = re.compile(r"\[(.+),([0-9]+)\]")
 
 
 def _sides(rule: str) -> list[str]:
-    return [" ".join(map(_readable_symbol, side.split(" "))) for side in rule.split(" ||| ")[:2]]
+    sides = _LEFT.sub("", rule, count=1).split(" ||| ")[:2]
+    return [" ".join(map(_readable_symbol, side.split(" "))) for side in sides]
 
 
 def _readable_symbol(symbol: str) -> str:
-    is_nonterminal = symbol.startswith("[X,") and symbol.endswith("]")
-    return circled(int(symbol[3:-1])) if is_nonterminal else unescape(symbol)
+    gap = _GAP.fullmatch(symbol)
+    if gap is None:
+        return unescape(symbol)
+    return ("" if gap[1] == "X" else unescape(gap[1])) + circled(int(gap[2]))
 
 
 def _heights(forest: PhraseForest) -> list[int]:

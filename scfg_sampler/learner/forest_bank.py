@@ -184,7 +184,7 @@ def forest_bank(
     longest = (int(lengths[0].max(initial=0, where=fits)), int(lengths[1].max(initial=0, where=fits)))
     tree_start = np.zeros(num_sentences + 1, np.int64)
     node_start = np.zeros(num_sentences + 1, np.int64)
-    np.cumsum((lengths[0] + 1) ** 2, out=node_start[1:])
+    np.cumsum(np.where(fits, (lengths[0] + 1) ** 2, 0), out=node_start[1:])
     arrays, extent = plain_corpus_arrays(corpus), Extent(longest, max_attached, None, ChoiceSizes(0, 0, 0))
     if labels is not None:
         arrays = labelled_arrays(arrays, labels.is_target, labels.start, labels.spans, labels.label)

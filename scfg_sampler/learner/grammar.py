@@ -94,7 +94,7 @@ def _write_grammar(
         table = read_rule_table(path, labels=True)
         if table.labels is not None:
             return _write_labelled(table, directory, record, output, settings, made)
-    if not (settings.more or settings.prune or settings.keep):
+    if not settings.more and settings.prune is None and settings.keep is None:
         parts = list(itertools.islice(read_parts(path), 2))
         if len(parts) > 1:
             del parts
@@ -134,8 +134,8 @@ def _write_labelled(
     made: str,
 ) -> tuple[int, int]:
     """`write_grammar` of a run of a corpus whose spans have labels."""
-    for option, value in (("add", settings.more), ("prune", settings.prune), ("keep", settings.keep)):
-        if value:
+    for option, value in (("add", settings.more or None), ("prune", settings.prune), ("keep", settings.keep)):
+        if value is not None:
             raise SettingsError(f"rules with labels have no --{option}; leave it out")
     kept = _filtered(table.rules, settings._replace(max_targets=None))
     scored = score_sampled(table, kept, _read_lexical(directory, record, table), settings, made)

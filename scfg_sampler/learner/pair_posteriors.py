@@ -144,6 +144,8 @@ def node_shares(last: LastState, sentence: int, forest: PhraseForest) -> list[tu
     list of (share, share), in the order of the forest's phrases; None if the run has not counted nodes.
     """
     bank = last.bank
+    if sentence in bank.skipped:
+        return None
     seen = last.node_counts[slice(*bank.node_start[sentence : sentence + 2].tolist())]
     if len(seen) == 0:
         return None

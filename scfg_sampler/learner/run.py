@@ -129,6 +129,7 @@ def start_run(
     refuse_loss(output, files.by_name().values(), *RESULTS)
     with _executor(executor, settings, run) as tasks:
         chain = _Chain(Path(output), files, settings, run, 0, tasks)
+        warn_of_odd_pairs(chain.corpus, files)
         with owned(output):
             refuse_occupied(output, overwrite, "scfg-sampler resume", *RESULTS)
             clear_run(output)
@@ -160,7 +161,9 @@ def new_record(files: CorpusFiles, settings: LearnerSettings, run: RunSettings, 
         As in `start_run`.
     """
     check_run_settings(run)
-    return _Chain(Path(), files, settings, run, stream, InProcess()).record(0, finished=False)
+    chain = _Chain(Path(), files, settings, run, stream, InProcess())
+    warn_of_odd_pairs(chain.corpus, files)
+    return chain.record(0, finished=False)
 
 
 def clear_run(output: PathLike) -> None:
@@ -335,12 +338,10 @@ class _Chain:
         if len(self.bank.skipped) == self.bank.num_sentences:
             hint = "No sentence has both links and at most --max-length words; are these the right files?"
             raise InputError(files.source, None, "nothing is left to learn from", hint)
-        if stream == 0:
-            warn_of_odd_pairs(self.corpus, files)
         self._shelf = Shelf(directory / _COLLECTED, self._identity(), self.bank)
         self._division = divided(self.bank, settings, executor)
         self.kept = Collection(self.bank, run, self._shelf, self._division)
-        self.clock = Stopwatch()
+        self.clock = Stopwatch(executor.at_a_time == 1)
         kernel = learner_kernel(self.bank, settings, self._division)
         self.plan = ChainPlan(
             kernel._replace(step=self.clock.timed(kernel.step)),

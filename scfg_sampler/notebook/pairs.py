@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core.arguments import require_characters, require_path, require_place, require_type
+from scfg_sampler.core.arrays.vocabulary import line_of
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus import parallel_text as corpus
@@ -138,7 +139,7 @@ class SentencePair(NamedTuple):
     def forest(self) -> Forest | None:
         """All ways to take the pair apart into rules; None if it has no links."""
         links = " ".join(f"{i}-{j}" for i, j in self.links)
-        arrays = parse_corpus([" ".join(self.source)], [" ".join(self.target)], [links])
+        arrays = parse_corpus([line_of(self.source)], [line_of(self.target)], [links])
         forest = ForestBuilder(arrays).build(0)
         return None if forest is None else Forest(self, forest)
 
@@ -261,7 +262,7 @@ class Corpus(Sequence[SentencePair]):
         folder = Path(directory)
         paths = folder / "source", folder / "target", folder / "alignment"
         lines = (
-            (" ".join(pair.source), " ".join(pair.target), " ".join(f"{i}-{j}" for i, j in pair.links))
+            (line_of(pair.source), line_of(pair.target), " ".join(f"{i}-{j}" for i, j in pair.links))
             for pair in self
         )
         with atomic_output(paths[0]) as one, atomic_output(paths[1]) as two, atomic_output(paths[2]) as three:

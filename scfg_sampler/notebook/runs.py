@@ -189,7 +189,7 @@ class Run:
         number, last = self._pair_number(number), self._last
         if number in last.bank.skipped:
             return None
-        forest = ForestBuilder(last.bank.corpus, last.bank.choice).build(number)
+        forest = ForestBuilder(last.bank.corpus, last.bank.choice, last.bank.max_length).build(number)
         assert forest is not None
         with of_arguments():
             shares = tree_shares(self.directory, last, number, forest)

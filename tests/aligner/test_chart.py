@@ -20,7 +20,7 @@ from scfg_sampler.aligner.chart import (
     word_scale,
 )
 from scfg_sampler.aligner.phrases import new_phrases
-from scfg_sampler.aligner.sweep import new_scratch, new_visits, sweep
+from scfg_sampler.aligner.sweep import _is_filled, new_scratch, new_visits, sweep
 from scfg_sampler.core.jit import kernel
 from tests.aligner.corpora import SOURCE, TARGET, corpus_of, random_sides
 from tests.oracles.phrase_seatings import Model, Restaurant, Table, ways_of
@@ -235,6 +235,24 @@ def test_a_scale_that_is_far_off_is_mended(words, scale):
     assert visits.table[0] >= 0
     assert 1e-3 < visits.room[0, 1] < 1e6
     assert not scratch.chart.probs.any()
+
+
+@kernel
+def looked_at(corpus, scratch, visits, prob):
+    """Whether a chart is taken whose whole sentence pair, the first, has that probability."""
+    pair = sentence_pair(corpus.lexicon, corpus.source, corpus.target, 0)
+    n, m = len(pair.source_alone), len(pair.target_alone)
+    scratch.chart.probs[cell_at(0, n, 0, m, n, m)] = prob
+    return _is_filled(scratch.chart, pair, visits, 0, scratch.visit.state)
+
+
+def test_a_scale_is_settled_on_where_cells_overflow_at_that_of_the_whole_pair():
+    """At one scale a cell is too large, at the one below the whole pair far too small, for ever."""
+    corpus = corpus_of(*([" ".join(f"{side}{word}" for word in range(30))] for side in "fe"))
+    scratch, visits = new_scratch(30, 30, 400), new_visits(1)
+    visits.room[0] = 500.0, 1.0
+    settled = [looked_at(corpus, scratch, visits, prob) for prob in (np.nan, 1e-250, np.nan, 1e-125)]
+    assert settled == [False, False, False, True]
 
 
 @kernel

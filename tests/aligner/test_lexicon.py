@@ -69,3 +69,15 @@ def test_each_word_pair_has_one_number():
                 assert seen.setdefault((f, e), lexicon.pair[at]) == lexicon.pair[at]
                 at += 1
     assert len(seen) == len(lexicon.target_given_source) == len(set(seen.values())) > 1 << 12
+
+
+def test_nothing_is_learnt_of_pairs_that_are_too_long():
+    """Whose word pairs would take room for every two of their words."""
+    long = " ".join(f"w{k}" for k in range(1024))
+    (source, _), (target, _) = text_of(["a b", long, "a"]), text_of(["x y", "x", "x"])
+    lexicon = learn_lexicon(source, target)
+    assert np.diff(lexicon.start).tolist() == [4, 0, 1]
+    alone = learn_lexicon(*(text_of(side)[0] for side in (["a b", "a"], ["x y", "x"])))
+    np.testing.assert_allclose(lexicon.target_given_source, alone.target_given_source, rtol=1e-12)
+    (source, _), (target, _) = text_of([long]), text_of(["x"])
+    assert np.isfinite(learn_lexicon(source, target).target_alone).all()

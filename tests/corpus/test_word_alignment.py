@@ -164,7 +164,7 @@ def test_files_of_two_draws_are_not_mixed(aligner, texts, monkeypatch, ending):
 
 def test_no_draws_are_refused(aligner, texts, capsys):
     assert align(texts, "--draws", "0") == 2
-    assert "--draws is 0; at least 1 is needed" in capsys.readouterr().err
+    assert "--draws is 0; it must be from 1 to 65536" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_a_text_in_parts_is_put_together_again(aligner, texts):
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ("0", "--parts is 0; at least 1 is needed"),
+        ("0", "--parts is 0; it must be from 1 to 65536"),
         ("4", "f has 3 sentence pairs"),
     ],
 )

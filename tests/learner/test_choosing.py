@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import scfg_sampler
 from scfg_sampler.cli import main
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.forest.choice import Choice
 from scfg_sampler.forest.explicit import ForestBuilder
+from scfg_sampler.learner.pair_posteriors import read_last_state
 from tests.learner.corpora import chain_on, corpus_of
 from tests.oracles import chosen_alignments
 from tests.oracles.phrase_forest import Sentence
@@ -179,3 +181,25 @@ def test_sentences_with_more_edges_than_labels_are_refused(rng):
     pair = Sentence(words, words, frozenset((i, i) for i in range(20)))
     with pytest.raises(SettingsError, match="needs --max-length 16 or less"):
         chain_on([(pair,) * 2000], choose="phrase")
+
+
+@pytest.mark.parametrize("way", [*WAYS, "none"])
+def test_marginals_of_a_corpus_with_a_pair_that_is_too_long(way, tmp_path, capsys, monkeypatch):
+    """Neither does the run end in a failure, nor does the pair take room, nor is there a picture of it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f").write_text("ne dort pas\nil dort\nla maison est grande ici\n")
+    (tmp_path / "e").write_text("not sleep\nhe sleeps\nthe house is big here\n")
+    (tmp_path / "a").write_text("0-0 1-1 2-0\n0-0 1-1\n0-0 1-1 2-2 3-3 4-4\n")
+    (tmp_path / "b").write_text("0-0 1-1\n0-0 1-1\n0-0 1-1 2-3 3-2 4-4\n")
+    corpus = ["--source", "f", "--target", "e", "--alignment", "a", "b"]
+    run = ["--choose", way, "--max-length", "4", "--marginals", "--iterations", "6", "--output", "run"]
+    assert main(["sample", *corpus, *run, "--quiet"]) == 0
+    found = json.loads((tmp_path / "run/marginals.json").read_text())
+    assert [len(pair["nodes"]) for pair in found["sentences"]][2] == 0
+    assert scfg_sampler.open_run("run").forest(2) is None
+    node_start = read_last_state("run").bank.node_start
+    assert node_start[3] <= node_start[2] + 1
+    capsys.readouterr()
+    picture = ["--run", "run", "--sentence", "2", "--format", "svg", "--output", "p.svg"]
+    assert main(["forest", *corpus, *picture, "--quiet"]) == 2
+    assert "skipped sentence 2 (5 words, more than 4)" in capsys.readouterr().err

@@ -25,6 +25,17 @@ NOTHING = "does nothing with --operator rejection"
         ([*REJECTION, "--sweeps-per-level", "3"], f"--sweeps-per-level {NOTHING}"),
         ([*REJECTION, "--visit-order", "breadth-first"], f"--visit-order {NOTHING}"),
         ([*REJECTION, "--no-density-factor"], f"--no-density-factor {NOTHING}"),
+        (
+            ["--learn-hyperparameters", "--discount", ".5", "--strength", "1", "--mean-length", "2"],
+            "--learn-hyperparameters does nothing with --discount, --strength, --mean-length",
+        ),
+        (["--learn-hyperparameters", "--discount", ".5"], ""),
+        (["--anneal", "3:1:0"], "--anneal 3:1:0 has no sweeps, so that all are at 1"),
+        (
+            ["--threads", "4", "--shards", "1"],
+            "--threads does nothing for a chain that is not divided; --shards P divides the corpus",
+        ),
+        (["--threads", "2", "--chains", "2"], ""),
         ([*REJECTION, "--paper"], ""),
         (["--paper", "--sweeps-per-level", "3"], ""),
     ],

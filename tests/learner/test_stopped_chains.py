@@ -242,3 +242,55 @@ def test_resume_refuses_what_makes_no_sense(corpus_options, tmp_path, capsys, nu
     assert main(["resume", str(tmp_path / "run"), *options, "--quiet"]) == 2
     assert message in capsys.readouterr().err
     assert record(tmp_path / "run")["finished"]
+
+
+def test_a_refused_resume_leaves_the_record_of_stopped_chains(corpus_options, tmp_path, capsys, monkeypatch):
+    """The checkpoints are ahead of what the records of the chains say, and more was never asked for."""
+    run = tmp_path / "run"
+    many = ["--iterations", "40", "--burn-in", "1", "--chains", "2", "--checkpoint-every", "3"]
+
+    def stop_later(steps, note):
+        if sum(sweeps_of(path.parent) for path in run.glob("chain-*/checkpoint.npz")) >= 12:
+            raise KeyboardInterrupt
+
+    real = chains.resume_run
+
+    def stopped(place, iterations, *, advance, **more):
+        return real(place, iterations, advance=stop_later, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chains, "resume_run", stopped)
+        assert sample(corpus_options, run, *many) == 130
+    before = (run / "run.json").read_bytes()
+    capsys.readouterr()
+    assert main(["resume", str(run), "--iterations", "5", "--quiet"]) == 2
+    assert "sweeps already; give --iterations more" in capsys.readouterr().err
+    assert (run / "run.json").read_bytes() == before
+    assert main(["resume", str(run), "--quiet"]) == 0
+
+
+def test_times_of_chains_are_those_of_all(corpus_options, tmp_path):
+    """One after the other, all of them; side by side, each its own processor time."""
+    for threads in ("1", "3"):
+        run = tmp_path / threads
+        assert sample(corpus_options, run, "--iterations", "20", "--chains", "3", "--threads", threads) == 0
+        each = [record(run / f"chain-{k}") for k in (1, 2, 3)]
+        seconds = [one["seconds"] for one in each]
+        assert record(run)["cpu_seconds"] == pytest.approx(sum(one["cpu_seconds"] for one in each), abs=0.002)
+        longest = max(*seconds, sum(seconds) / int(threads))
+        assert record(run)["seconds"] == pytest.approx(longest, abs=0.002)
+
+
+def test_odd_pairs_are_told_of_once_however_many_the_chains(tmp_path, capsys):
+    lines = "".join(f"w{k} x\n" for k in range(40))
+    for name, text in (("f", lines), ("e", lines), ("a", "0-0 1-1\n" * 40)):
+        (tmp_path / name).write_text(text)
+    corpus = [
+        word for name in ("source", "target", "alignment") for word in (f"--{name}", str(tmp_path / name[:1]))
+    ]
+    corpus[1], corpus[3] = str(tmp_path / "f"), str(tmp_path / "e")
+    assert sample(corpus, tmp_path / "run", "--iterations", "2", "--chains", "2") == 0
+    assert capsys.readouterr().err.count("warning") == 1
+    assert main(["verify", str(tmp_path / "run"), "--quiet"]) == 0
+    assert main(["resume", str(tmp_path / "run"), "--iterations", "4", "--quiet"]) == 0
+    assert "warning" not in capsys.readouterr().err

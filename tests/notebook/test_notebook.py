@@ -475,3 +475,19 @@ def test_derivations_deeper_than_python_counts_are_there(tmp_path, words):
     if words < 300:
         assert main(["report", f"{tmp_path}/run", "--output", f"{tmp_path}/page.html", "--pairs", "1"]) == 0
         assert "rules within each other are too many" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_words_that_end_in_a_carriage_return_stay(tmp_path):
+    corpus = scfg_sampler.make_corpus([("a \r\r", "b c", "1-1")])
+    assert corpus[0].source == ("a", "\r")
+    assert corpus[0].forest() is not None
+    source, *_ = corpus.write(tmp_path)
+    assert source.read_bytes() == b"a \r\r\n"
+
+
+def test_rules_of_labels_and_types_are_read_side_by_side(tmp_path):
+    pairs = [("la maison", "the house", "0-0 1-1"), ("la fleur", "the flower", "0-0 1-1")] * 3
+    corpus = scfg_sampler.make_corpus(pairs)
+    run = scfg_sampler.sample(corpus, tmp_path / "run", iterations=4, types=2, tables="exact")
+    assert "→ the" in repr(run.derivation(0))
+    assert "|||" not in repr(run.derivation(0))

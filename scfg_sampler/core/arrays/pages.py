@@ -33,7 +33,10 @@ def zeros_when_written(shape: int | tuple[int, ...], dtype: DTypeLike = np.float
     num_bytes = size * np.dtype(dtype).itemsize
     if num_bytes < _LARGE:
         return np.zeros(shape, dtype)
-    pages = mmap.mmap(-1, num_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        pages = mmap.mmap(-1, num_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, OverflowError):  # As numpy has it.
+        raise MemoryError(f"{num_bytes:,} bytes cannot be allocated") from None
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         pages.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(pages, dtype).reshape(shape)

@@ -8,9 +8,9 @@ of the project splits with `split_words`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["Vocabulary", "split_words"]
+__all__ = ["Vocabulary", "line_of", "split_words"]
 
 
 def split_words(line: str) -> list[str]:
@@ -26,6 +26,16 @@ def split_words(line: str) -> list[str]:
         line = line.replace("\t", " ")
     words = line.removesuffix("\r").split(" ")
     return [word for word in words if word] if "" in words else words
+
+
+def line_of(words: Sequence[str]) -> str:
+    """The line that `split_words` takes apart into these words.
+
+    >>> split_words(line_of(["a\r", "b\r"]))
+    ['a\r', 'b\r']
+    """
+    line = " ".join(words)
+    return line + "\r" if line.endswith("\r") else line
 
 
 class Vocabulary:

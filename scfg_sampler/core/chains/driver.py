@@ -85,6 +85,12 @@ class Place(NamedTuple):
 class Stopwatch:
     """The time of a chain over all processes that have driven it.
 
+    Parameters
+    ----------
+    is_one_thread : bool
+        Whether what is timed is done by the thread that calls it, so that others do not count: they may drive
+        other chains.
+
     Attributes
     ----------
     seconds : float
@@ -93,8 +99,9 @@ class Stopwatch:
         Of the processor, in the functions that are timed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_one_thread: bool) -> None:
         self.cpu_seconds = 0.0
+        self._time = time.thread_time if is_one_thread else time.process_time
         self._before, self._began = 0.0, math.inf
 
     @property
@@ -117,9 +124,9 @@ class Stopwatch:
         """The function, its processor time counted."""
 
         def call(*arguments: Any) -> Any:
-            began = time.process_time()
+            began = self._time()
             result = function(*arguments)
-            self.cpu_seconds += time.process_time() - began
+            self.cpu_seconds += self._time() - began
             return result
 
         return call

@@ -24,11 +24,13 @@ from scfg_sampler.core.fragments.restaurant import (
     estimated_tables,
     estimates,
 )
-from scfg_sampler.core.jit import by_reference, kernel
+from scfg_sampler.core.jit import borrowing, by_reference, kernel
 
 __all__ = ["log_joint", "rebase", "set_parameters"]
 
 _COUNT_BITS = 32
+_MANY, _ALL = 1e6, 1e30
+"""α/d: from one on differences of ln Γ lose digits, from the other d counts for nothing."""
 
 
 def set_parameters(restaurants: Restaurants, *, discount: float, strength: float) -> None:
@@ -75,6 +77,21 @@ def rebase(restaurants: Restaurants, change: np.ndarray) -> None:
     np.add(restaurants.log_base, change[restaurants.stratum], out=restaurants.log_base)
 
 
+@borrowing
+def _log_rising(alpha, d, tables):
+    """ln Π_{k<T} (α + k d)."""
+    ratio = alpha / d
+    if ratio < _MANY:
+        # d^T Γ(α/d + T) / Γ(α/d).
+        return tables * elementary.log(d) + elementary.log_gamma(ratio + tables) - elementary.log_gamma(ratio)
+    total = tables * elementary.log(alpha)
+    if ratio < _ALL:
+        # The same by Stirling's formula, with ln α/d taken out of both.
+        total += (ratio + tables - 0.5) * elementary.log1p(tables / ratio) - tables
+        total += (1.0 / (ratio + tables) - 1.0 / ratio) / 12.0
+    return total
+
+
 @kernel
 def log_joint(restaurants):
     """ln of the joint probability of all customers, and of their seating where it is tracked.
@@ -96,12 +113,7 @@ def log_joint(restaurants):
         # Π_{i<N} (α + i) = Γ(α + N) / Γ(α).
         total -= elementary.log_gamma(customers + alpha) - elementary.log_gamma(alpha)
         if restaurants.totals[TRACKED] == 1:
-            # Π_{k<T} (α + k d) = d^T Γ(α/d + T) / Γ(α/d).
-            total += (
-                tables * elementary.log(d)
-                + elementary.log_gamma(alpha / d + tables)
-                - elementary.log_gamma(alpha / d)
-            )
+            total += _log_rising(alpha, d, tables)
     for slot in range(entries.shape[0]):
         if entries[slot, 1] == 0:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
 
 import numpy as np
@@ -69,3 +70,14 @@ def test_an_array_on_disk_is_not_held():
     found += 1
     assert found[-1] == 2
     assert resident("RssAnon") - before < -(60 << 20)
+
+
+def test_pages_that_there_is_no_room_for_are_a_lack_of_memory(monkeypatch):
+    def refused(*arguments, **more):
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(mmap, "mmap", refused)
+    with pytest.raises(MemoryError, match="134,217,728 bytes cannot be allocated"):
+        zeros_when_written((1 << 24,))
+    with pytest.raises(MemoryError):
+        zeros_when_written((1 << 62,))

@@ -83,3 +83,15 @@ def test_estimated_log_joint_is_the_product_of_its_definition():
 def test_parameters_out_of_range_are_refused(options, message):
     with pytest.raises(SettingsError, match=message):
         new_restaurants(1, exact=True, **options)
+
+
+@pytest.mark.parametrize("discount", [0.5, 1e-3, 1e-5, 2e-6, 1e-8, 1e-14, 1e-18, 1e-40, 1e-310])
+def test_log_joint_of_tables_keeps_its_digits_however_small_the_discount(discount):
+    """Of 40 dishes with a customer each: Π (α + k d) over tables, divided by Π (α + i) over customers."""
+    restaurants = new_restaurants(1, discount=discount, strength=5.0, exact=True)
+    for dish in range(40):
+        restaurants.entries[dish, :2] = 2 * dish + 1, 1 + (1 << 32)
+    restaurants.stratum_customers[0], restaurants.stratum_tables[0] = 40, 40 * TABLE_UNIT
+    restaurants.totals[:2] = 40
+    expected = math.fsum(math.log(5.0 + k * discount) - math.log(5.0 + k) for k in range(40))
+    assert log_joint(restaurants) == pytest.approx(expected, rel=1e-9)

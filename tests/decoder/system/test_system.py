@@ -192,11 +192,9 @@ def test_without_a_preparation_words_stand_between_spaces(parts, tmp_path):
 
 
 def test_the_command_cuts_long_lines_without_a_preparation_as_python_does(parts, tmp_path, capsys):
+    """Behind the comma of ", dass", which is "that" where it is not cut."""
     assert bundle(parts, tmp_path / "s", preparation=None) == 0
-    lines = [
-        " ".join(["der", "Hund", "sieht", "QUX", "läuft"][at % 5] for at in range(length))
-        for length in (130, 7)
-    ]
+    lines = [" ".join(["QUX"] * 99 + [",", "dass"] + ["Hund"] * 20), "der Hund , dass läuft"]
     expected = text_of(decoder.load_system(tmp_path / "s").translate(lines))
     source = write(tmp_path / "input", lines)
     for systems in (1, 2):
@@ -204,6 +202,7 @@ def test_the_command_cuts_long_lines_without_a_preparation_as_python_does(parts,
             main(["translate", *["--system", f"{tmp_path}/s"] * systems, "--input", source, "--quiet"]) == 0
         )
         assert capsys.readouterr().out.splitlines() == expected
+    assert [" that " in f" {line} " for line in expected] == [False, True]
 
 
 def test_words_of_input_are_not_told_to_what_takes_raw_text(system, capsys):
