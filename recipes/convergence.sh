@@ -70,9 +70,9 @@ compile() {
     for options in "--paper" "--operator rejection" "--tables exact --type-moves 1"; do
         # shellcheck disable=SC2086 # several options
         sampler sample --source "$bundled/train.novish.gz" --target "$bundled/train.en.gz" --quiet \
-            --alignment "$bundled/train.novish-en.gold.gz" --output "$OUT/compile" --overwrite --iterations 2 $options || return
+            --alignment "$bundled/train.novish-en.gold.gz" --output "$OUT/logs/compile" --overwrite --iterations 2 $options || return
     done
-    rm -rf "$OUT/compile"
+    rm -rf "$OUT/logs/compile"
 }
 
 take_steps() {

@@ -306,8 +306,10 @@ def read_number(path: Path) -> float:
 
 
 def count_words(path: Path) -> int:
+    from scfg_sampler.core.arrays.vocabulary import split_words
+
     with lines_of(str(path)) as lines:
-        return sum(len(line.split()) for line in lines)
+        return sum(len(split_words(line)) for line in lines)
 
 
 # ------------------------------------------------------------------ recipes/meaning.sh

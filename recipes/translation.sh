@@ -154,12 +154,17 @@ alignment_names() { # for a message
     printf '%s' "$names"
 }
 
-check_tuning() { # METHOD ROUNDS
+check_tuning() { # METHOD ROUNDS; and of other numbers that tuning and translation take those that the recipe has
+    local option name
     case $1 in
         pro | mira) ;;
         *) die "--method is pro or mira, not '$1'" ;;
     esac
     need_number --rounds "$2"
+    for option in --order --beam --nbest --max-targets --seed; do
+        name=$(variable_of "$option")
+        [ -z "${!name-}" ] || need_number "$option" "${!name}"
+    done
 }
 
 split_grammars() { # LIST: of --grammars, into `grammars`
@@ -280,7 +285,7 @@ tell_prepared() {
 # Both programs on a few sentences, side by side: so the steps below find everything compiled, and their seconds
 # are those of their work.
 compile() {
-    local directory=$OUT/compile name learner status=0 learner_status=0 mark
+    local directory=$OUT/logs/compile name learner status=0 learner_status=0 mark
     mark=$(compiled)
     if [ -f "$mark" ]; then
         "$PYTHON" -c 'import decoder, numba, scfg_sampler' # Python, too, compiles what is imported for the first time.

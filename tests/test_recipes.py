@@ -118,6 +118,10 @@ def test_help_is_the_comment_at_the_head(script):
             ("data/novish-en", "novish", "en", "--iterations", "20", "--burn-in", "20"),
             "--burn-in 20 leaves none of",
         ),
+        *(
+            (("data/novish-en", "novish", "en", f"--{name}", "1O"), f"--{name} is a whole number, not '1O'")
+            for name in ("order", "beam", "nbest", "seed")
+        ),
     ],
 )
 def test_wrong_call_is_refused_in_one_line_before_anything_is_made(arguments, complaint, tmp_path):

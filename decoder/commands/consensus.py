@@ -105,8 +105,8 @@ def _num_sentences(path: str) -> int | None:
         return None
     with open(path, "rb") as stream:
         stream.seek(max(0, os.path.getsize(path) - _END))
-        lines = stream.read().decode(errors="replace").splitlines()
-    last = parsed_line(lines[-1]) if lines else None
+        end = stream.read().decode(errors="replace").removesuffix("\n")
+    last = parsed_line(end.rpartition("\n")[2]) if end else None
     return None if last is None else last.number + 1
 
 

@@ -44,6 +44,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the filtered tables, and say how many rules were kept."""
+    from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.files import is_stream, read_lines
     from scfg_sampler.rules.text_filter import filter_table
 
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
         )
     places = [place for place in (options.output, options.per_sentence) if place is not None]
     if options.source is not None and not is_stream(options.source):
-        words = {word for line in read_lines(options.source) for word in line.split()}
+        words = {word for line in read_lines(options.source) for word in split_words(line)}
         if 2 * report.kept < len(words):
             found = (
                 f"{counted(report.kept, 'rule matches', 'rules match')} a text of {len(words)} "

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from decoder.cli import main
+from decoder.commands.consensus import _num_sentences
 from decoder.translation.consensus import consensus, sentences_of
 from decoder.translation.nbest import Listed
 
@@ -200,3 +201,12 @@ def test_lists_numbered_from_one_are_remarked_on(files, capsys):
     assert shown.err.count("no list has a translation of sentence 0") == 1
     assert run(files, "@/from one", "@/none of 0") == 0
     assert "sentence 0" not in capsys.readouterr().err
+
+
+def test_the_last_line_of_a_list_ends_at_a_line_feed_alone(files, capsys):
+    """By it lists that number sentences from 1 are told; words may hold other ends of lines."""
+    first, second = files / "first", files / "second"
+    first.write_text("0 ||| a ||| F=1 ||| 0\n1 ||| a\u2028b ||| F=1 ||| 0\n")
+    second.write_text("1 ||| a ||| F=1 ||| 0\n2 ||| a\u2028b ||| F=1 ||| 0\n")
+    assert _num_sentences(str(first)) == 2
+    assert _num_sentences(str(second)) == 3
