@@ -283,7 +283,11 @@ class Parser:
         return Derivation(whole, log_prob, tuple(fragments), tuple(rules))
 
     def _log_exact(self, derivation: Derivation) -> float:
-        """ln of the probability of the elementary trees one after the other, each seeing those before."""
+        """ln of the probability of the elementary trees one after the other, each seeing those before.
+
+        With a discount this is near it: what a table that is opened within the sentence takes from those to
+        come is left out.
+        """
         total = derivation.log_prob
         used, roots = Counter[int](), Counter[str]()
         for number in derivation.fragments:

@@ -240,6 +240,11 @@ def test_a_sentence_may_begin_with_a_hash(first, columns, tmp_path):
     assert shown_words(second) == ["dogs/NN", "bark/VB"]
 
 
+def test_all_sentences_may_begin_with_a_hash(tmp_path):
+    (sentence,) = read_treebank(written(tmp_path, "# CD\t2 0\t# 5\n"))
+    assert (sentence.tags, sentence.heads) == (("#", "CD"), (2, 0))
+
+
 def test_comments_before_words_with_spaces_between_columns(tmp_path):
     with pytest.raises(TreeError, match="with spaces between columns"):
         read_treebank(written(tmp_path, "# a\n" + SPACED))
