@@ -72,6 +72,7 @@ case $METRIC in
 esac
 need_numbers --letters --copies --iterations --order --rounds --beam --folds --seed
 [ "$FOLDS" != 1 ] || die "--folds is 2 or more, or 0 for no rankers, not 1"
+[ "$ORDER" -ge 1 ] && [ "$ORDER" -le 6 ] || die "--order is from 1 to 6, not $ORDER"
 need_draws
 [ "$ITERATIONS" -ge 3 ] || die "--iterations is at least 3, a third of them burn-in, not $ITERATIONS"
 need_threads

@@ -54,6 +54,7 @@ def run(options: argparse.Namespace) -> None:
         raise SettingsError("--phrases and --phrase-targets go together; one of them is missing")
     sources, trees = read_pairs(options.source, options.target, options.form)
     _warn_of_lost_tables(trees, options)
+    _warn_of_many_arguments(trees, options)
     phrases: list[list[str]] = []
     phrase_trees: list[list[str]] = []
     if options.phrases is not None:
@@ -81,6 +82,27 @@ def _warn_of_lost_tables(trees: list[list[str]], options: argparse.Namespace) ->
             f"{options.target}: {len(lost)} of {counted(len(trees), 'query', 'queries')}, the first in line "
             f"{lost[0]}, {'uses' if len(lost) == 1 else 'use'} a table that is in no FROM; such queries are "
             "left out of translations"
+        )
+
+
+def _warn_of_many_arguments(trees: list[list[str]], options: argparse.Namespace) -> None:
+    """Symbols of more arguments than a shape has room for are in no derivation."""
+    from decoder.expressions.forms import arity_of
+    from decoder.expressions.intersection import LONGEST
+    from scfg_sampler.core.console import warn
+
+    wide = {
+        number: word
+        for number, words in enumerate(trees, start=1)
+        for word in words
+        if (arity_of(word) or 0) > LONGEST
+    }
+    if wide:
+        first = min(wide)
+        warn(
+            f"{options.target}: {len(wide)} of {counted(len(trees), 'expression')}, the first in line "
+            f"{first}, {'has' if len(wide) == 1 else 'have'} a symbol of more than {LONGEST} arguments "
+            f"({wide[first]}); no derivation has such symbols, only predictions do"
         )
 
 

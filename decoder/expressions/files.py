@@ -11,7 +11,8 @@ import numpy as np
 
 from decoder.expressions.forms import FORMS, arity_of
 from decoder.expressions.model import Arguments, expression_model
-from decoder.expressions.tree_model import TreeModel, outcomes_of
+from decoder.expressions.tree import is_constant
+from decoder.expressions.tree_model import CONSTANT, TreeModel, outcomes_of
 from decoder.expressions.words import SymbolLexicon
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
@@ -80,6 +81,8 @@ def read_expressions(path: PathLike) -> Expressions:
 
 def _expressions(record: dict[str, Any]) -> Expressions:
     symbols = [str(word) for word in record["symbols"]]
+    if not symbols:
+        raise ValueError("no symbols")
     if len(set(symbols)) < len(symbols) or any(arity_of(word) is None for word in symbols):
         raise ValueError("a symbol twice, or without its arity")
     places = {(word, at) for word in symbols for at in range(arity_of(word) or 0)} | {("", 0)}
@@ -90,6 +93,9 @@ def _expressions(record: dict[str, Any]) -> Expressions:
     named = {place for found in homes.values() for place in found} | counts.keys()
     if not named <= places or not homes.keys() <= set(symbols):
         raise ValueError("a place of a symbol that is not listed")
+    fillings = {CONSTANT if is_constant(word) else word for word in symbols}
+    if any(not fillings.issuperset(filled) for filled in counts.values()):
+        raise ValueError("what fills a place is not listed")
     names = {str(name): str(kind) for name, kind in record["names"].items()}
     weights = {
         symbol: {str(context): _finite(weight) for context, weight in each.items()}

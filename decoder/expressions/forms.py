@@ -35,7 +35,7 @@ _DEEPEST = 200  # Brackets within brackets; Python's stack holds some more.
 _MOST_ARGUMENTS = 999  # Of a symbol of a linear form.
 
 _TOKEN = re.compile(r"""\s*((?:'[^']*'|"[^"]*")(?![^\s(),])|[(),]|[^\s(),'"]+)""")
-_LINEAR = re.compile(r"(.+)@([0-9]{1,3})", re.DOTALL)
+_LINEAR = re.compile(r"""('.*'|[^\s(),'"]+)@([0-9]{1,3})""", re.DOTALL)
 
 
 class _Reader:

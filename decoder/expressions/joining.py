@@ -5,7 +5,7 @@ than what one has first. A candidate of the joined list has the features of each
 a ranker can weigh them. What a list lacks is worth no more there than the worst that it has.
 
 The fact a newcomer would get wrong: a feature that is missing is not 0, which as a logarithm is the best that
-there is. It is the lowest that the list has for this sentence.
+there is. It is the lowest that the list has for this sentence, or, of a shared one, that any list has.
 """
 
 from __future__ import annotations
@@ -42,8 +42,14 @@ def join_lists(
             own = {name: features[name] for name in features if name in shared}
             found[words] = own | found.get(words, {})
             scores[words] = scores.get(words, 0.0) + 1 / (_K + rank)
-    for name, candidates in zip(names, firsts, strict=True):
-        lowest = _lowest(candidates.values())
+    lowest_of = [_lowest(candidates.values()) for candidates in firsts]
+    lowest_shared = _lowest_shared(lowest_of, shared)
+    for words, features in found.items():
+        own_lists = [lowest for each, lowest in zip(firsts, lowest_of, strict=True) if words in each]
+        for name, value in lowest_shared.items():
+            if not any(name in lowest for lowest in own_lists):
+                features[name] = value
+    for name, candidates, lowest in zip(names, firsts, lowest_of, strict=True):
         for words, features in found.items():
             own = candidates.get(words, lowest)
             features.update({name + each: own[each] for each in own if each not in shared})
@@ -64,6 +70,16 @@ def _firsts(candidates: Sequence[Candidate]) -> dict[tuple[str, ...], dict[str, 
     found: dict[tuple[str, ...], dict[str, float]] = {}
     for one in candidates:
         found.setdefault(tuple(one.words), one.features)
+    return found
+
+
+def _lowest_shared(lowest_of: Sequence[dict[str, float]], shared: Collection[str]) -> dict[str, float]:
+    """The lowest value of each shared feature, in all lists that have it."""
+    found: dict[str, float] = {}
+    for lowest in lowest_of:
+        for name in lowest:
+            if name in shared:
+                found[name] = min(lowest[name], found.get(name, lowest[name]))
     return found
 
 

@@ -123,8 +123,8 @@ class Predictor:
     ) -> list[tuple[list[str], float]]:
         """So many expressions at most, the likeliest first, and ln P of each but for its constants.
 
-        sequences : constants that may be there, in this order, as of `constants_of`; where none is as long as
-            an expression needs, those of the first ones in any order
+        sequences : constants that may be there, in this order, as of `constants_of`; after those that are as
+            long as an expression needs, constants of the first ones in any order
         """
         found: list[tuple[list[str], float]] = []
         for skeleton, log_prob in likely_skeletons(places):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 __all__ = ["cut_words", "doubt_of_letters", "question_words"]
 
-_AT_THE_END = ".?!…؟。？！;:,"
+_AT_THE_END = ".?!…؟。？！;:,،、"
 _OFTEN = 5  # Words of the same length: too many to be the longest ones of their own accord.
 _LONGEST_CLITIC = 3  # 's, 're, 'll
 _OPEN, _CLOSED = '([{"“”„«‘¿¡', ")]}\"“”»'?!…؟。？！;:,،、"
@@ -20,8 +20,8 @@ _OPEN, _CLOSED = '([{"“”„«‘¿¡', ")]}\"“”»'?!…؟。？！;:,،�
 def question_words(text: str) -> list[str]:
     """The words of a question, which stand between blanks, without marks around them and at its end.
 
-    A mark that is a word by itself stays one, but at the end. A full stop goes from the end alone, and what
-    has another one, as *u.s.* has, keeps it. Without a letter or a digit there are none. Characters are
+    A mark that is a word by itself stays one, but at the end. Full stops go from the end alone, and what
+    has one within it, as *u.s.* has, keeps them. Without a letter or a digit there are none. Characters are
     composed (NFC), and apostrophes straight.
 
     >>> question_words("What is the capital of Ohio ?"), question_words("Which rivers are in the “U.S.”?")
@@ -33,16 +33,18 @@ def question_words(text: str) -> list[str]:
     words = [_without_marks(word) for word in small.split()]
     while words and not words[-1].strip(_AT_THE_END):
         words.pop()
-    if words and words[-1].count(".") == 1:
-        words[-1] = words[-1].rstrip(".")
+    if words and (bare := words[-1].rstrip(f".{_CLOSED}")) and "." not in bare:
+        words[-1] = bare
     return words if any(map(str.isalnum, "".join(words))) else []
 
 
 def _without_marks(word: str) -> str:
     """A word without the marks around it; what is nothing else, as it is, and so is the beginning of *'s*."""
     word = word.replace("’", "'")
-    inner = word.lstrip(_OPEN).rstrip(_CLOSED)
-    return (inner.lstrip("'") if len(inner) > _LONGEST_CLITIC else inner) or word
+    opened = word.lstrip(_OPEN)
+    inner = opened.rstrip(_CLOSED)
+    is_quoted = "'" in opened[len(inner) :]  # 'ny' is no clitic.
+    return (inner.lstrip("'") if is_quoted or len(inner) > _LONGEST_CLITIC else inner) or word
 
 
 def cut_words(words: list[str], letters: int) -> list[str]:

@@ -42,6 +42,7 @@ __all__ = [
     "RESERVED",
     "SELECTS",
     "SETS",
+    "WORDS",
     "is_ordered",
     "with_again",
     "without_again",
@@ -56,6 +57,17 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 AGAIN = "^"  # No name, nor an operator that is read.
 COLUMNS = "columns"
+WORDS = (
+    "select_distinct",
+    "union_all",
+    "not_in",
+    "not_like",
+    "not_between",
+    "is_null",
+    "is_not_null",
+    COLUMNS,
+)
+"""Symbols of several words, or of none, which would be functions of these names otherwise."""
 SELECTS = ("select", "select_distinct")
 SETS = ("union", "union_all", "intersect", "except")
 TIGHT = ("intersect",)  # Of these, what holds tighter.

@@ -23,11 +23,12 @@ from decoder.expressions.sql import (
     RESERVED,
     SETS,
     TIGHT,
+    WORDS,
     is_ordered,
     with_again,
 )
-from decoder.expressions.sql_short import short_query
-from decoder.expressions.tree import Expression, depth, shortened
+from decoder.expressions.sql_short import LARGEST, short_query
+from decoder.expressions.tree import Expression, depth, shortened, size
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
 
@@ -65,6 +66,8 @@ def parse_sql(text: str, path: PathLike = "<text>", line: int = 1) -> Expression
     if depth(found) > DEEPEST:
         reader.fail(f"a query of more than {DEEPEST} symbols within each other", "Is it a query?")
     short = short_query(found)
+    if short is None and size(found) > LARGEST // 2:
+        reader.fail(f"a query of {size(found)} symbols", "Is it a query?")
     if short is None:
         reader.fail("columns of a table in a SELECT without FROM", "Say which table they are of")
     return with_again(short)
@@ -392,8 +395,9 @@ def _whole(reader: _Reader) -> Expression:
     name = reader.name()
     if reader.token != "(":
         return Expression(name)
-    if name == COLUMNS:
-        reader.fail(f"a function called {COLUMNS}", "Call it otherwise; so several columns are called here")
+    if name in WORDS:
+        means = "several columns are" if name == COLUMNS else f"{name.upper().replace('_', ' ')} is"
+        reader.fail(f"a function called {name}", f"Call it otherwise; so {means} called here")
     with reader.brackets():
         return _function(reader, name)
 

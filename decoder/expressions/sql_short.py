@@ -29,12 +29,12 @@ from decoder.expressions.sql import CLAUSES, NAME, QUERIES, SELECTS
 from decoder.expressions.sql_scope import without_aliases
 from decoder.expressions.tree import Expression
 
-__all__ = ["EXTREMES", "full_query", "short_query"]
+__all__ = ["EXTREMES", "LARGEST", "full_query", "short_query"]
 
 EXTREMES = ("=MAX", "=MIN", "=max", "=min")
 """Symbols for conditions; no query has such words."""
 
-_LARGEST = 3000  # Symbols; an extreme within an extreme has the conditions around it twice.
+LARGEST = 3000  # Symbols; an extreme within an extreme has the conditions around it twice.
 
 
 def short_query(query: Expression) -> Expression | None:
@@ -118,7 +118,7 @@ def _full(expression: Expression) -> tuple[Expression, int]:
                 full = _with_extreme(full, conditions, at)
                 size *= 2
                 break
-    if size > _LARGEST:
+    if size > LARGEST:
         raise _NoQueryError
     return full, size
 

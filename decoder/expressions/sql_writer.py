@@ -171,7 +171,11 @@ def _write_arguments(parts: tuple[Expression, ...]) -> str:
     if parts == (Expression("*"),):
         return "*"
     if len(parts) == 1 and parts[0].name == "distinct" and parts[0].arguments:
-        return f"DISTINCT {_write_arguments(parts[0].arguments)}"
+        return f"DISTINCT {_write_several(parts[0].arguments)}"
+    return _write_several(parts)
+
+
+def _write_several(parts: tuple[Expression, ...]) -> str:
     return ", ".join(_write(part).text for part in parts)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Expression", "depth", "is_constant", "shortened"]
+__all__ = ["Expression", "depth", "is_constant", "shortened", "size"]
 
 
 class Expression(NamedTuple):
@@ -30,6 +30,11 @@ def depth(expression: Expression) -> int:
         level = [argument for each in level for argument in each.arguments]
         found += 1
     return found
+
+
+def size(expression: Expression) -> int:
+    """The number of symbols."""
+    return 1 + sum(map(size, expression.arguments))
 
 
 def shortened(text: str, characters: int = 60) -> str:

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from scfg_sampler.core.arrays.on_demand import OnDemand
 from scfg_sampler.core.arrays.stored_text import StoredText
-from scfg_sampler.core.arrays.vocabulary import Vocabulary
+from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.numerals import whole_number
 from scfg_sampler.core.wording import counted
@@ -212,7 +212,7 @@ def shown_words(sentence: Sentence) -> list[str]:
         rows = [line.split("\t") for line in sentence.lines if re.match(r"[0-9]+\t", line)]
         words = [rows[at][1] for at in sentence.kept]
     else:
-        words = (sentence.lines[0] + "\t\t").split("\t")[2].split()
+        words = split_words((sentence.lines[0] + "\t\t").split("\t")[2])
     if len(words) != len(sentence.tags):
         return list(sentence.tags)
     return [f"{word}/{tag}" if word != tag else tag for word, tag in zip(words, sentence.tags, strict=True)]

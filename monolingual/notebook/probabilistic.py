@@ -96,6 +96,7 @@ class Pcfg:
 
     def simulate(self, number: int, seed: int = 1) -> list[ShownTree]:
         """Finite trees drawn from the grammar; `value` is not a number."""
+        require_count("number", number)
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "trees"
             call("pcfg", "simulate", [self._write(folder)], {"samples": number, "seed": seed, "output": out})

@@ -20,6 +20,7 @@ from scfg_sampler.core.chains.diagnostics import Diagnosis, diagnose_traces
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.needed import require_not_lost
+from scfg_sampler.core.reports.document import require_runs
 from scfg_sampler.core.wording import counted
 
 __all__ = ["TsgOptions", "TsgRun", "open_tsg", "train_tsg"]
@@ -137,6 +138,7 @@ class TsgRun:
         """Split R̂ and effective sample size of what was traced, of this and other chains after burn-in."""
         _require_runs(others)
         runs = (self, *others)
+        require_runs([run.directory for run in runs])
         burn_in = max(run.record["run"].burn_in for run in runs)
         return diagnose_traces([run.trace for run in runs], burn_in=burn_in)
 
@@ -150,6 +152,7 @@ class TsgRun:
         """
         _require_runs(others)
         runs = (self, *others)
+        require_runs([run.directory for run in runs])
         burn_in = max(run.record["run"].burn_in for run in runs)
         traces = [run.trace for run in runs]
         sweeps = min(len(trace["sweep"]) for trace in traces)
@@ -193,7 +196,8 @@ def train_tsg(
     Parameters
     ----------
     trees : path, or sequence of str, optional
-        A treebank, or trees in brackets. None where `nbest`, `forests`, `brackets` or `sentences` are given.
+        A treebank, or trees in brackets. None where `nbest_lists`, `forests`, `brackets` or `sentences` are
+        given.
     directory : path
     iterations, burn_in : int
         Sweeps, and how many of them count for nothing; half of them by default.

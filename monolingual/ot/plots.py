@@ -79,6 +79,11 @@ def _plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+def _in_legend(text: str) -> str:
+    """The text as `_plain` has it, and so that matplotlib does not leave it out, as what begins with `_`."""
+    return " " * text.startswith("_") + _plain(text)
+
+
 def plot_traces(chains: Sequence[np.ndarray], names: Sequence[str], first: int = 0) -> Any:
     """A panel for each constraint, a line for each chain.
 
@@ -217,7 +222,7 @@ def plot_fit(tableaux: Tableaux, predictions: Mapping[str, np.ndarray]) -> Any:
         edge = f"C{list(predictions).index(name) % 10}"
         colour = {"edgecolors": edge} if face else {"color": edge}
         axis.scatter(
-            observed, probs[seen], s=22, marker=mark, linewidths=0.9, label=_plain(name), **face, **colour
+            observed, probs[seen], s=22, marker=mark, linewidths=0.9, label=_in_legend(name), **face, **colour
         )
     axis.set(xlabel="observed share", ylabel="predicted probability", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
     if len(predictions) > 1:

@@ -31,7 +31,7 @@ from scfg_sampler.errors import TreeError
 __all__ = ["GraphNode", "SentenceGraph", "continuous", "escaped", "gaps", "kind_of", "read_graphs"]
 
 _TOPS = ("TOP", "ROOT", "VROOT")
-_BRACKETS = {"(": "-LRB-", ")": "-RRB-"}
+_BRACKETS = {"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "\u00a0")
 _WORD_OF_DISC = re.compile(r"([0-9]{1,9})(?:=(.+))?$", re.DOTALL)
 _NUMBERING = "Number the words 0, 1, 2, …, each once"
 _TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)  # A no-break space is a part of a word.
@@ -215,7 +215,10 @@ def _bottom_up(
 
 
 def escaped(word: str) -> str:
-    """A word or a label as brackets hold it: STTS has a tag `$(`."""
+    """A word or a label as brackets hold it: STTS has a tag `$(`, and Tiger XML has words such as `20 000`.
+
+    White space, at which brackets are torn, becomes a no-break space, which is a part of a word.
+    """
     return "".join(_BRACKETS.get(character, character) for character in word)
 
 
@@ -331,9 +334,17 @@ def _take_element(path: PathLike, line: int, state: _TigerState, name: str, give
         state.ids.add(given["id"])
         state.open = given["id"]
         if name == "t":
-            state.terminals.append((line, state.open, escaped(given["word"]), escaped(given["pos"])))
+            word, tag = (_not_empty(path, line, kind, given[kind]) for kind in ("word", "pos"))
+            state.terminals.append((line, state.open, word, tag))
         else:
-            state.inner[state.open] = (line, escaped(given["cat"]))
+            state.inner[state.open] = (line, _not_empty(path, line, "cat", given["cat"]))
+
+
+def _not_empty(path: PathLike, line: int, kind: str, text: str) -> str:
+    """The value of an attribute as brackets hold it; they have no place for an empty one."""
+    if not text:
+        raise TreeError(path, line, f"an element with an empty {kind}", "Give it one, or leave it out")
+    return escaped(text)
 
 
 def _tiger_sentence(path: PathLike, state: _TigerState) -> SentenceGraph:
@@ -403,6 +414,8 @@ def _disc_tree(
             if given is not None and position >= len(given):
                 lacking = f"the number {position} has no word among the {len(given)} behind the tab"
                 raise TreeError(path, number, lacking, _NUMBERING)
-            forms[position] = given[position] if given is not None else found[2] or ""
+            if given is None and not found[2]:
+                raise TreeError(path, number, f"the number {position} has no word", "Write (A 0=a)")
+            forms[position] = given[position] if given is not None else found[2]
             stack[-1][1].append(GraphNode("", "", (), (position,)))
     raise TreeError(path, number, "brackets are not closed", "One tree a line")

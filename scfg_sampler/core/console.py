@@ -404,7 +404,7 @@ def memory_size(text: str, option: str = "--memory") -> int:
     3145728
     """
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)B?", text.strip().upper())
-    size = int(float(match[1]) * 1024 ** " KMGT".index(match[2] or " ")) if match else 0
-    if size < 1 << 20:
+    size = float(match[1]) * 1024 ** " KMGT".index(match[2] or " ") if match else 0.0
+    if not 1 << 20 <= size < math.inf:
         raise SettingsError(f"{option} {text} is not a size of at least a megabyte, such as 500M or 4G")
-    return size
+    return int(size)

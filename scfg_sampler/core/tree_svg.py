@@ -7,6 +7,7 @@ goes.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from scfg_sampler.core.svg import LINE, document, safe, text, text_width
@@ -16,6 +17,7 @@ __all__ = ["DrawnTree", "draw_tree", "tree_of_brackets"]
 _STEP = 44  # Pixels from one row of labels to the next.
 _GAP = 14
 _MARGIN = 6
+_TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)  # A no-break space is a part of a word.
 
 
 class DrawnTree(NamedTuple):
@@ -151,7 +153,7 @@ def tree_of_brackets(brackets: str) -> DrawnTree:
     DrawnTree(label='VP', kind='open', children=(), colour='')
     """
     stack: list[list] = [[]]
-    for token in brackets.replace("(", " ( ").replace(")", " ) ").split():
+    for token in _TOKENS.findall(brackets):
         if token == "(":
             stack.append([])
         elif token != ")":

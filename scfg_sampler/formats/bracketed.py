@@ -306,6 +306,7 @@ def _features(tokens: list[str], names: dict[str, tuple[str, Callable[[float], f
         if not equals:
             name = f"PhraseModel_{unnamed}"
             unnamed += 1
+        require(name, f"feature {token!r} has no name", "Expected Name=value, or a value alone")
         value = parse_number(text)
         require(abs(value) < 3.4e38, f"feature {token!r} is not a finite number")
         if name in _COUNTED:

@@ -29,6 +29,7 @@ from scfg_sampler.core.chains.occupied import refuse_files, refuse_occupied, res
 from scfg_sampler.core.chains.run_directory import require_same_files, require_unchanged
 from scfg_sampler.core.console import progress, warn
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.json_text import WRONG_RECORD
 from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import CorpusFiles
@@ -173,6 +174,9 @@ class Run:
             derived = None if found is None else _derivation(found)
         except RecursionError:  # Deeper than Python reads JSON; the state holds it, too.
             derived = last_derivation(self._last, number)
+        except WRONG_RECORD:
+            hint = "Restore the file, or sample again"
+            raise InputError(path, number + 1, "is damaged: it is no derivation", hint) from None
         return None if derived is None else Tree(self.corpus[number], derived)
 
     def forest(self, number: int) -> Forest | None:

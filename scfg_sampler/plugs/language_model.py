@@ -38,8 +38,8 @@ _BLANKS = " \t\r"
 _COMPILED, _OF_CLASSES = b"scfg-lm ", b"scfg-lm 5\n"  # What `compile-lm` writes, without --classes and with.
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ROUNDED, _LARGEST = 1e-4, 1e4  # As `decoder.lm.arpa` has them.
-_COUNT = re.compile(r"\s*ngram\s+([0-9]+)\s*=\s*([0-9]+)\s*")
-_SECTION = re.compile(r"\\([0-9]+)-grams:")
+_COUNT = re.compile(r"\s*ngram\s+([0-9]{1,3})\s*=\s*([0-9]{1,15})\s*")
+_SECTION = re.compile(r"\\([0-9]{1,3})-grams:")
 
 
 class ModelCopy(NamedTuple):

@@ -5,6 +5,7 @@ The fact a newcomer would get wrong: a page has no date, so that the same inputs
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -58,9 +59,10 @@ def note(*content: Content) -> Markup:
 
 
 def require_runs(runs: Sequence[PathLike]) -> None:
-    """Raise an InputError if a run is named twice."""
-    for run in runs:
-        if list(runs).count(run) > 1:
+    """Raise an InputError if a run is named twice, be it by two names of its directory."""
+    places = [os.path.realpath(run) for run in runs]
+    for at, run in enumerate(runs):
+        if places[at] in places[:at]:
             raise InputError(run, None, "is named twice", "Name each run once")
 
 
