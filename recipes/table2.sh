@@ -417,7 +417,7 @@ results() { # RESULT ROW
     } | table
     if [ "$SEEDS" != 0 ]; then
         echo
-        echo "Weights of its own for each, $SEEDS tunings by $METHOD:"
+        echo "Weights of its own for each, $(counted "$SEEDS" tuning) by $METHOD:"
         {
             printf 'grammar\trules\t%s BLEU' "$DEV"
             printf '\t%s BLEU\tp' "${tests[@]}"

@@ -197,6 +197,7 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
         "choose",
         "choose-sentence",
     ]
+    assert second.startswith("Weights of its own for each, 1 tuning by mira:\n")
     assert [re.split("  +", line)[0] for line in second.splitlines()[3:]] == ["hiero", "union-tenth"]
     done = calls(stand_in)
     annotated = [line for line in done if line.startswith("scfg_sampler annotate")]

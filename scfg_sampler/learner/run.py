@@ -140,9 +140,8 @@ def _executor(
     executor: Executor | None, settings: LearnerSettings, run: RunSettings
 ) -> contextlib.AbstractContextManager[Executor]:
     """That which was given, or so many threads as the run says."""
-    return (
-        contextlib.nullcontext(executor) if executor else threads(max(1, min(run.threads, settings.shards)))
-    )
+    number = max(1, min(run.threads, settings.shards))
+    return contextlib.nullcontext(executor) if executor else threads(number)
 
 
 def new_record(files: CorpusFiles, settings: LearnerSettings, run: RunSettings, stream: int = 0) -> dict:

@@ -31,8 +31,8 @@ def split_words(line: str) -> list[str]:
 def line_of(words: Sequence[str]) -> str:
     """The line that `split_words` takes apart into these words.
 
-    >>> split_words(line_of(["a\r", "b\r"]))
-    ['a\r', 'b\r']
+    >>> split_words(line_of(["a\\r", "b\\r"]))
+    ['a\\r', 'b\\r']
     """
     line = " ".join(words)
     return line + "\r" if line.endswith("\r") else line

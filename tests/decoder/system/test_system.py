@@ -191,26 +191,6 @@ def test_without_a_preparation_words_stand_between_spaces(parts, tmp_path):
     assert found.phrases[1][:2] == ([(5, 9)], [(4, 7)])
 
 
-def test_the_command_cuts_long_lines_without_a_preparation_as_python_does(parts, tmp_path, capsys):
-    """Behind the comma of ", dass", which is "that" where it is not cut."""
-    assert bundle(parts, tmp_path / "s", preparation=None) == 0
-    lines = [" ".join(["QUX"] * 99 + [",", "dass"] + ["Hund"] * 20), "der Hund , dass läuft"]
-    expected = text_of(decoder.load_system(tmp_path / "s").translate(lines))
-    source = write(tmp_path / "input", lines)
-    for systems in (1, 2):
-        assert (
-            main(["translate", *["--system", f"{tmp_path}/s"] * systems, "--input", source, "--quiet"]) == 0
-        )
-        assert capsys.readouterr().out.splitlines() == expected
-    assert [" that " in f" {line} " for line in expected] == [False, True]
-
-
-def test_words_of_input_are_not_told_to_what_takes_raw_text(system, capsys):
-    assert main(["translate", "--system", str(system), "--input-words", "moses", "--input", "/dev/null"]) == 2
-    told = f"--input-words is of words between spaces, but {system} takes raw text; leave it out"
-    assert told in capsys.readouterr().err
-
-
 # ---------------------------------------------------------------- long lines
 
 

@@ -251,25 +251,6 @@ def test_unknown_words_are_tagged_all_the_same(rng):
     assert format_tree(tagged.trees[0][0]) == "(S (A b) (B zebra))"
 
 
-@pytest.mark.parametrize("word", ["UNKEMPT", "shaggy", "UNK-cap", "UNK"])
-def test_words_that_begin_as_signatures_do_are_words(tmp_path, capsys, monkeypatch, word):
-    (tmp_path / "t").write_text(
-        "(S (NP (DT the) (NN dog)) (VP (VB barks)))\n(S (NP (DT a) (NN cat)) (VP (VB sleeps)))\n"
-        "(S (NP (DT the) (NN cat)) (VP (VB barks)))\n"
-        f"(S (NP (DT the) (JJ {word}) (NN dog)) (VP (VB sleeps)))\n"
-    )
-    options = ["--unknown", "none", "--iterations", "5", "--quiet"]
-    assert main(["tsg", "train", str(tmp_path / "t"), "--output", str(tmp_path / "run"), *options]) == 0
-    (tmp_path / "text").write_text("the bird sings\n")
-    assert (
-        main(["tsg", "parse", str(tmp_path / "run"), "--input", str(tmp_path / "text"), "--model", "pcfg"])
-        == 0
-    )
-    is_signature = word.startswith("UNK-") or word == "UNK"
-    expected = "(S (JJ the)" if is_signature else "(S (NP (DT the) (NN bird)) (VP (VB sings)))"
-    assert capsys.readouterr().out.startswith(expected)
-
-
 def test_long_sentences_do_not_underflow(rng):
     found = acyclic_parser().parse(rng, ["a"] * 60 + ["b"] * 60, "mpd")
     assert not found.is_flat

@@ -8,6 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from monolingual.cli import main
 from monolingual.tsg.corpus import gather
 from monolingual.tsg.fragments import format_fragment, parse_fragment, read_fragments
 from monolingual.tsg.markov import binarise, unbinarise
@@ -192,3 +193,22 @@ def test_a_file_of_nothing_but_open_brackets_is_refused_before_it_fills_the_memo
     path.write_text("(S a)\n" + "(S " * 101 + "a" + ")" * 101 + "\n")
     with pytest.raises(TreeError, match=r":2: a bracket within 100 others"):
         list(read_trees(path))
+
+
+@pytest.mark.parametrize("word", ["UNKEMPT", "shaggy", "UNK-cap", "UNK"])
+def test_words_that_begin_as_signatures_do_are_words(tmp_path, capsys, monkeypatch, word):
+    (tmp_path / "t").write_text(
+        "(S (NP (DT the) (NN dog)) (VP (VB barks)))\n(S (NP (DT a) (NN cat)) (VP (VB sleeps)))\n"
+        "(S (NP (DT the) (NN cat)) (VP (VB barks)))\n"
+        f"(S (NP (DT the) (JJ {word}) (NN dog)) (VP (VB sleeps)))\n"
+    )
+    options = ["--unknown", "none", "--iterations", "5", "--quiet"]
+    assert main(["tsg", "train", str(tmp_path / "t"), "--output", str(tmp_path / "run"), *options]) == 0
+    (tmp_path / "text").write_text("the bird sings\n")
+    assert (
+        main(["tsg", "parse", str(tmp_path / "run"), "--input", str(tmp_path / "text"), "--model", "pcfg"])
+        == 0
+    )
+    is_signature = word.startswith("UNK-") or word == "UNK"
+    expected = "(S (JJ the)" if is_signature else "(S (NP (DT the) (NN bird)) (VP (VB sings)))"
+    assert capsys.readouterr().out.startswith(expected)
