@@ -87,7 +87,7 @@ class Stopwatch:
 
     Parameters
     ----------
-    is_one_thread : bool
+    is_one_thread : bool, optional
         Whether what is timed is done by the thread that calls it, so that others do not count: they may drive
         other chains.
 
@@ -99,7 +99,7 @@ class Stopwatch:
         Of the processor, in the functions that are timed.
     """
 
-    def __init__(self, is_one_thread: bool) -> None:
+    def __init__(self, is_one_thread: bool = False) -> None:
         self.cpu_seconds = 0.0
         self._time = time.thread_time if is_one_thread else time.process_time
         self._before, self._began = 0.0, math.inf

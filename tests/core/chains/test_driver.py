@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -159,3 +161,20 @@ def test_a_stopwatch_goes_on_where_another_stopped():
     second.timed(lambda: sum(range(200_000)))()
     assert second.seconds > seconds
     assert second.cpu_seconds > cpu
+
+
+def test_a_stopwatch_of_one_thread_does_not_count_what_others_do():
+    def work():
+        began = time.thread_time()
+        while time.thread_time() - began < 0.2:
+            pass
+
+    def both():
+        other = threading.Thread(target=work)
+        other.start()
+        other.join()
+
+    alone, whole = Stopwatch(is_one_thread=True), Stopwatch()
+    alone.timed(both)()
+    whole.timed(both)()
+    assert alone.cpu_seconds < 0.1 < whole.cpu_seconds
