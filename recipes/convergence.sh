@@ -22,6 +22,7 @@
 set -euo pipefail
 # shellcheck source=recipes/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+conclusions=(summary.txt)
 
 main() {
     local positional=() megabytes ALIGNMENT="" SEEDS=5 OWN_SEEDS=2 ITERATIONS=100

@@ -25,6 +25,7 @@
 set -euo pipefail
 # shellcheck source=recipes/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+conclusions=(table.txt)
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 

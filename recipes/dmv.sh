@@ -27,6 +27,7 @@
 set -euo pipefail
 # shellcheck source=recipes/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+conclusions=(table.txt)
 
 dmv() { "$PYTHON" -m monolingual dmv "$@"; }
 

@@ -42,6 +42,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck source=recipes/translation.sh
 . "$RECIPES/translation.sh"
+conclusions=(summary.txt)
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 

@@ -110,11 +110,10 @@ step() {
 
 # What a recipe concludes with says nothing of steps that are done again, and would be taken for what they said, should one
 # of them fail.
-forgotten="" # the directory whose conclusions are gone
+conclusions=() # the files of it that the recipe writes in the end, by their names in OUT
 forget_conclusions() {
-    [ "$forgotten" != "$OUT" ] || return 0
-    rm -f "$OUT"/{table.txt,table.tsv,summary.txt,results.json,answers.json}
-    forgotten=$OUT
+    [ ${#conclusions[@]} = 0 ] || rm -f "${conclusions[@]/#/$OUT/}"
+    conclusions=()
 }
 
 # Asked to end (SIGTERM, SIGHUP), bash does so at once, and would leave the step's program running. It ends here, too, and
