@@ -13,7 +13,11 @@ import pytest
 from tests.recipe_calls import ALIGNMENTS_TO_BLEU, RECIPES, ROOT, assert_refused, run
 
 SCRIPTS = [*sorted(RECIPES.glob("*.sh")), ROOT / ".ci" / "run"]
-RUNNABLE = [script for script in SCRIPTS if script.name not in ("common.sh", "steps.sh", "translation.sh")]
+RUNNABLE = [
+    script
+    for script in SCRIPTS
+    if script.name not in ("common.sh", "environment.sh", "steps.sh", "translation.sh")
+]
 # quickstart.sh hands its options on, those of test.sh are pytest's, and .ci/run has none.
 WITH_OPTIONS = [script for script in RUNNABLE if script.name not in ("quickstart.sh", "test.sh", "run")]
 
@@ -30,6 +34,17 @@ def names(scripts):
 @pytest.mark.parametrize("script", SCRIPTS, ids=names(SCRIPTS))
 def test_script_is_syntactically_correct(script):
     subprocess.run(["bash", "-n", script], check=True)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=names(SCRIPTS))
+def test_script_fits_in_the_head(script):
+    assert len(script.read_text(encoding="utf-8").splitlines()) <= 500
+
+
+def test_all_recipes_are_in_the_architecture():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    files = {path.name for path in RECIPES.iterdir() if path.is_file()}
+    assert not {name for name in files if f"`{name}`" not in text}
 
 
 @pytest.mark.parametrize("script", RUNNABLE, ids=names(RUNNABLE))

@@ -234,7 +234,7 @@ def test_scripts_that_take_over_what_recipes_share_keep_what_they_do_at_their_en
 def test_whoever_ends_the_quickstart_ends_the_recipe_that_it_is(tmp_path):
     recipes = tmp_path / "recipes"
     recipes.mkdir()
-    for name in ("quickstart.sh", "common.sh", "steps.sh"):
+    for name in ("quickstart.sh", "common.sh", "environment.sh", "steps.sh"):
         shutil.copy(RECIPES / name, recipes)
     (recipes / "alignments-to-bleu.sh").write_text("#!/bin/sh\necho $$\n")
     (recipes / "alignments-to-bleu.sh").chmod(0o755)

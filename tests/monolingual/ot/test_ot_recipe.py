@@ -68,7 +68,7 @@ def test_what_sampling_has_said_is_found_in_its_run(tmp_path, capsys):
 
 def test_tables_are_whole_where_sampling_was_stopped_at_its_end(tmp_path):
     """Its log is empty then: when the step is begun again there is nothing left to do."""
-    for name in ("common.sh", "steps.sh"):
+    for name in ("common.sh", "environment.sh", "steps.sh"):
         shutil.copy(RECIPES / name, tmp_path)
     text = RECIPE.read_text().removesuffix('main "$@"\n')
     stand_ins = 'OUT=run; ot() { echo "ot $1"; }; tables() { echo "tables $1 ${2#run/}"; }'
