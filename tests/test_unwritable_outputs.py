@@ -279,6 +279,16 @@ def test_two_results_are_not_written_to_one_file(names, other, there, tmp_path, 
     assert (tmp_path / "o").exists() == there
 
 
+@pytest.mark.parametrize("output", ["", "--output -"])
+def test_two_results_are_not_mixed_on_standard_output(output, capsys):
+    """Whoever read the translations had the lines of the trees between them."""
+    command = f"translate --grammar g --lm l {output} --derivations -"
+    with pytest.raises(SystemExit, match="2"):
+        decoder.cli.main(command.split())
+    told = "--derivations is -, standard output, as --output is; name a file for one of them"
+    assert told in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("program", "command", "told"),
     [

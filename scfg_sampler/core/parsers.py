@@ -148,6 +148,10 @@ class Parser(argparse.ArgumentParser):
         """Why a file cannot be written: something else of the command reads or writes it; empty if it can."""
         writers: dict[str, str] = {}
         for name, path, own in self._outputs(options):
+            if path == "-":
+                if path in writers:
+                    return f"{name} is -, standard output, as {writers[path]} is; name a file for one of them"
+                writers[path] = name
             if path == "-" or _is_device(path):
                 continue
             told = f"{name} {'writes' if name in self.written_suffixes else 'is'} {path}"
