@@ -77,7 +77,10 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         "--copy", choices=("unknown", "any"), default="unknown", help="which words may be left out"
     )
     reading.add_argument(
-        "--candidates", type=int, default=100, metavar="N", help="expressions that the ranker chooses among"
+        "--candidates",
+        type=int,
+        metavar="N",
+        help="with --ranker: expressions that it chooses among (default: 100)",
     )
     reading.add_argument(
         "--predict",
@@ -96,14 +99,17 @@ def run(options: argparse.Namespace) -> None:
     from decoder.expressions.parser_files import ParserParts, write_parser
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import require_file
+    from scfg_sampler.errors import SettingsError
 
+    if options.candidates is not None and options.ranker is None:
+        raise SettingsError("--candidates is what a ranker chooses among; give --ranker beside it")
     for path in (options.grammar.path, *options.lm, options.weights):
         require_file(path)
     table, spelling = table_to_bundle(options.grammar)
     models = (table, options.lm, options.weights)
     parts = ParserParts(*models, options.expressions, options.ranker, spelling, options.grammar.path)
-    copy_any = options.copy == "any"
-    reading = Reading(options.form, options.letters, copy_any, options.candidates, options.predict)
+    candidates = 100 if options.candidates is None else options.candidates
+    reading = Reading(options.form, options.letters, options.copy == "any", candidates, options.predict)
     record = write_parser(parts, options.output, reading, search_settings(options))
     size = sum(entry["bytes"] for entry in record["files"].values())
     ranked = "a ranker" if record["ranker"] else "no ranker"

@@ -288,6 +288,14 @@ def test_probabilities_that_there_are_not_are_refused(parser, parts, tmp_path, c
         assert "p has no ranker, which knows probabilities; bundle-parser --ranker" in capsys.readouterr().err
 
 
+def test_what_a_ranker_chooses_among_needs_one(parts, tmp_path, capsys):
+    more = ("--candidates", "50")
+    assert bundle(parts, tmp_path / "p", *more, ranker=False) == 2
+    assert "--candidates is what a ranker chooses among; give --ranker beside it" in capsys.readouterr().err
+    assert bundle(parts, tmp_path / "p", *more) == 0
+    assert load_parser(tmp_path / "p").reading.candidates == 50
+
+
 def test_words_of_another_field_are_told_of(parser, tmp_path, capsys):
     questions = lines(tmp_path / "questions", ["qu est ce que c est"] * 4)
     assert main(["parse", "--parser", str(parser), "--input", questions, "--output", f"{tmp_path}/out"]) == 0
