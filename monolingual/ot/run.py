@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +31,7 @@ from monolingual.ot.tableaux import Tableaux, token_counts
 from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Sweep, read_trace
 from scfg_sampler.core.chains.checkpoint import layout_problem, sweeps_kept
-from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive, restore
+from scfg_sampler.core.chains.driver import ChainPlan, Columns, Stopwatch, begin_or_restore, drive, restore
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.chains.occupied import CHAINS, beginning, clear, refuse_occupied
 from scfg_sampler.core.chains.owner import owned
@@ -276,10 +275,10 @@ class _Run:
         self.directory, self.tableaux, self.tokens = directory, tableaux, tokens
         self.settings, self.run = settings, run
         self._digests = {"tableaux": file_digest(directory / TABLEAUX)}
+        self._clocks = [Stopwatch() for _ in range(run.chains)]
 
     def sample(self, kernel: Kernel, check: bool, advance: Callable[[int, str], Any]) -> dict:
         """Run the sweeps that are left in every chain and write the directory."""
-        self._began, self._cpu = time.perf_counter(), time.process_time()
         self._write_record(finished=False)
         seeds = np.random.SeedSequence(self.run.seed).spawn(self.run.chains)
         for number, seed in enumerate(seeds, start=1):
@@ -314,6 +313,7 @@ class _Run:
             columns=self._columns(),
             checkpoint_every=self.run.checkpoint_every,
             problem=lambda stored: _problem(stored, self._first_state, kernel),
+            clock=self._clocks[number - 1],
         )
 
     def _sample_chain(self, number, seed, kernel, check, advance) -> None:
@@ -377,8 +377,8 @@ class _Run:
             "sweeps": self.run.iterations if finished else 0,
             "finished": finished,
             "corpus": self._digests,
-            "seconds": round(time.perf_counter() - self._began, 3),
-            "cpu_seconds": round(time.process_time() - self._cpu, 3),
+            "seconds": round(sum(clock.seconds for clock in self._clocks), 3),
+            "cpu_seconds": round(sum(clock.cpu_seconds for clock in self._clocks), 3),
         }
         write_record(record, self.directory)
 

@@ -35,7 +35,7 @@ from monolingual.priors.multinomials import normalise
 from scfg_sampler import __version__
 from scfg_sampler.core import draws
 from scfg_sampler.core.chains.chain import Sweep
-from scfg_sampler.core.chains.driver import ChainPlan, Columns, Place, begin, drive, restore
+from scfg_sampler.core.chains.driver import ChainPlan, Columns, Place, Stopwatch, begin, drive, restore
 from scfg_sampler.core.chains.occupied import clear
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import RECORD, origin, require_at_least, write_json, write_record
@@ -125,17 +125,15 @@ def sample(
         refuse_other_sentences(np.diff(data.start), task.gold)
     directory = Path(output)
     shared = _Shared(task, settings, handling)
-    began = time.time()
     described = {**settings._asdict(), **task.described, "block": shared.block}
     with owned(output):
-        return _sample(shared, directory, described, began, resume, advance)
+        return _sample(shared, directory, described, resume, advance)
 
 
 def _sample(
     shared: _Shared,
     directory: Path,
     described: dict[str, Any],
-    began: float,
     resume: bool,
     advance: Callable[..., Any],
 ) -> dict:
@@ -144,7 +142,7 @@ def _sample(
     if not resume:
         clear(directory, *RESULTS)
     before = (directory / RECORD).read_text(encoding="utf-8") if resume else None
-    write_record(_record(described, began, finished=False), directory)
+    write_record(_record(described, shared.clocks, finished=False), directory)
     chains: list[Kept] = []
     begun = 0
     try:
@@ -168,7 +166,7 @@ def _sample(
             others = [_Chain(shared, number, directory, described) for number in left]
             chains += [chain.packed() for chain in others if chain.take_up()]
         summary = _write_results(directory, model, data, settings, chains) if chains else {}
-    write_record(_record(described, began, finished=True), directory)
+    write_record(_record(described, shared.clocks, finished=True), directory)
     return summary
 
 
@@ -179,6 +177,7 @@ class _Shared:
         self.model, self.data, self.probs, self.gold = task.model, task.data, task.probs, task.gold
         self.settings, self.handling = settings, handling
         self.num_sentences = len(self.data.start) - 1
+        self.clocks = [Stopwatch() for _ in range(settings.chains)]
         self.block = _block_size(settings, self.data)
         options: dict = {"block": self.block, "thin": settings.thin, "with_partition": settings.reweight}
         if settings.sampler == "collapsed":
@@ -211,6 +210,7 @@ class _Chain:
             pack=self._pack,
             unpack=self._unpack,
             checkpoint_every=shared.handling.checkpoint_every,
+            clock=shared.clocks[number],
         )
 
     def go(self, advance: Callable[..., Any]) -> None:
@@ -380,10 +380,10 @@ def _write_results(
     return summary
 
 
-def _record(described: dict, began: float, *, finished: bool) -> dict:
+def _record(described: dict, clocks: list[Stopwatch], *, finished: bool) -> dict:
     return {
         **origin(__version__),
         "settings": described,
         "finished": finished,
-        "seconds": round(time.time() - began, 2),
+        "seconds": round(sum(clock.seconds for clock in clocks), 2),
     }

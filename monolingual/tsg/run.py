@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import operator
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,7 +55,7 @@ from monolingual.tsg.trees import format_tree
 from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.checkpoint import sweeps_kept
-from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive, restore
+from scfg_sampler.core.chains.driver import ChainPlan, Columns, Stopwatch, begin_or_restore, drive, restore
 from scfg_sampler.core.chains.occupied import beginning, clear, refuse_occupied
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
@@ -242,6 +241,7 @@ class _Run:
         self.settings, self.preparation, self.run = settings, preparation, run
         self.nodes = NodeCounts(treebank, run.burn_in) if run.marginals else None
         self._digests = corpus_digests(directory)
+        self._clock = Stopwatch()
 
     def sample(self, conduct: Conduct) -> dict[str, Any]:
         """Run the sweeps that are left and write the directory."""
@@ -251,7 +251,6 @@ class _Run:
             return self._sample(executor, conduct)
 
     def _sample(self, executor: Executor, conduct: Conduct) -> dict[str, Any]:
-        self._began, self._cpu = time.perf_counter(), time.process_time()
         plan, run = self.plan(executor), self.run
         place = begin_or_restore(plan, lambda: np.random.default_rng(run.seed))
         self._write_record(sweeps=place.sweep, finished=False)
@@ -268,10 +267,10 @@ class _Run:
 
     def compare_trees(self) -> dict[str, Any]:
         """Write the directory of a Double-DOP grammar: relative frequencies, next to nothing for the base."""
-        self._began, self._cpu = time.perf_counter(), time.process_time()
         labels = self.treebank.productions.labels
         self._write_parameters(dict.fromkeys(labels, 1e-9), dict.fromkeys(labels, 0.5))
-        fragments = recurring_fragments(self.treebank)
+        with self._clock.running():
+            fragments = self._clock.timed(recurring_fragments)(self.treebank)
         write_fragments(self.directory / GRAMMAR, fragments)
         return self._write_record(sweeps=0, finished=True, fragments=len(fragments))
 
@@ -293,6 +292,7 @@ class _Run:
             unpack=self._unpacked,
             checkpoint_every=self.run.checkpoint_every,
             problem=self._problem,
+            clock=self._clock,
         )
 
     def _packed(self, state: TsgState) -> _RunState:
@@ -392,8 +392,8 @@ class _Run:
             "roots": self._roots(),
             **others,
             "corpus": self._digests,
-            "seconds": round(time.perf_counter() - self._began, 3),
-            "cpu_seconds": round(time.process_time() - self._cpu, 3),
+            "seconds": round(self._clock.seconds, 3),
+            "cpu_seconds": round(self._clock.cpu_seconds, 3),
         }
         write_record(record, self.directory)
         return record

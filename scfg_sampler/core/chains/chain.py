@@ -32,7 +32,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.chains.checkpoint import Checkpoint, save_checkpoint
+from scfg_sampler.core.chains.checkpoint import NOT_TIMED, Checkpoint, save_checkpoint
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.console import say
 from scfg_sampler.core.files import PathLike, atomic_output, naming, open_bytes, read_lines
@@ -200,6 +200,8 @@ class Checkpointer:
         What a resumed chain must agree with; see `Checkpoint`.
     pack : callable, optional
         Makes of a state the NamedTuple to store, for states that hold what can be computed again.
+    spent : callable, optional
+        What the chain has taken so far; see `Checkpoint`.
     """
 
     def __init__(
@@ -211,9 +213,10 @@ class Checkpointer:
         settings: Mapping[str, Any],
         corpus: Mapping[str, str],
         pack: Callable[[Any], Any] = lambda state: state,
+        spent: Callable[[], tuple[float, float]] = lambda: NOT_TIMED,
     ):
         self._path, self._rng, self._every = path, rng, every
-        self._settings, self._corpus, self._pack = settings, corpus, pack
+        self._settings, self._corpus, self._pack, self._spent = settings, corpus, pack, spent
         self._unsaved: Sweep | None = None
         self._due = time.monotonic() + _PAUSE
 
@@ -236,7 +239,8 @@ class Checkpointer:
         began = time.monotonic()
         done = self._unsaved.index + 1
         state = self._pack(self._unsaved.state)
-        save_checkpoint(self._path, Checkpoint(state, self._rng, done, self._settings, self._corpus))
+        kept = Checkpoint(state, self._rng, done, self._settings, self._corpus, spent=self._spent())
+        save_checkpoint(self._path, kept)
         self._unsaved = None
         ended = time.monotonic()
         self._due = ended + max(_PAUSE, 20.0 * (ended - began))

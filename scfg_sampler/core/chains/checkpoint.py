@@ -32,6 +32,7 @@ from scfg_sampler.errors import CheckpointMismatch, InputError
 
 __all__ = [
     "FORMAT",
+    "NOT_TIMED",
     "Checkpoint",
     "layout_problem",
     "load_checkpoint",
@@ -42,6 +43,9 @@ __all__ = [
 
 FORMAT = 3
 """Raised whenever a checkpoint of an older version can no longer be resumed."""
+
+NOT_TIMED = 0.0, 0.0
+"""What a chain has taken of which that is not kept."""
 
 _AGAIN = "Restore the file, or start the run again"
 _HEADER = "header"
@@ -65,6 +69,8 @@ class Checkpoint(NamedTuple):
         Digests (`files.file_digest`) by the name of the input.
     version : str
         The version of the package that wrote the file.
+    spent : (float, float)
+        Seconds that the chain has taken so far, and those of the processor; 0 where they are not kept.
     """
 
     state: Any
@@ -73,6 +79,7 @@ class Checkpoint(NamedTuple):
     settings: Mapping[str, Any] = {}
     corpus: Mapping[str, str] = {}
     version: str = __version__
+    spent: tuple[float, float] = NOT_TIMED
 
 
 def save_checkpoint(path: PathLike, checkpoint: Checkpoint) -> None:
@@ -97,6 +104,7 @@ def save_checkpoint(path: PathLike, checkpoint: Checkpoint) -> None:
         "settings": dict(checkpoint.settings),
         "corpus": dict(checkpoint.corpus),
         "generator": checkpoint.rng.bit_generator.state,
+        "spent": list(checkpoint.spent),
     }
     arrays = dict(_flatten(_STATE, checkpoint.state))
     text = json.dumps({**header, "digest": _digest(header, arrays)}, default=_plain, sort_keys=True)
@@ -143,6 +151,7 @@ def load_checkpoint(
     try:
         state = _unflatten(_STATE, state_type, arrays)
         generator = _generator(header["generator"])
+        seconds, cpu_seconds = header.get("spent", NOT_TIMED)  # Before 0.4.
     except KeyError as error:
         # The digest is right: the file is as it was written.
         found = f"was written by an older program (version {header['version']}), or another command"
@@ -150,9 +159,8 @@ def load_checkpoint(
         raise InputError(path, None, f"{found}: it lacks the array {error.args[0]}", again) from None
     except (ValueError, TypeError, AttributeError):
         raise InputError(path, None, "has other arrays than it should", _AGAIN) from None
-    return Checkpoint(
-        state, generator, header["sweep"], header["settings"], header["corpus"], header["version"]
-    )
+    common = (header["settings"], header["corpus"], header["version"])
+    return Checkpoint(state, generator, header["sweep"], *common, (seconds, cpu_seconds))
 
 
 def layout_problem(stored: Any, expected: Any, free: Collection[str] = ()) -> str | None:

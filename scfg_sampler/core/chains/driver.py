@@ -19,14 +19,14 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core.chains.chain import Checkpointer, Sweep, TraceWriter, run_chain
-from scfg_sampler.core.chains.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from scfg_sampler.core.chains.checkpoint import NOT_TIMED, Checkpoint, load_checkpoint, save_checkpoint
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.errors import InputError
 
@@ -71,6 +71,8 @@ class ChainPlan(NamedTuple):
     """Sweeps; 0: at the end; None: by the clock, see `Checkpointer`."""
     problem: Callable[[Any], str | None] = _nothing
     """What is wrong with something stored; None if the chain can go on from it."""
+    clock: Stopwatch | None = None
+    """Of what it takes, which is then kept in the checkpoint."""
 
 
 class Place(NamedTuple):
@@ -116,9 +118,23 @@ class Stopwatch:
         """Count no more of them."""
         self._before, self._began = self.seconds, math.inf
 
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Count seconds within the block."""
+        self.start()
+        try:
+            yield
+        finally:
+            self.stop()
+
     def go_back_to(self, seconds: float, cpu_seconds: float) -> None:
         """Go on from what a checkpoint says."""
         self._before, self.cpu_seconds = seconds, cpu_seconds
+
+    @property
+    def spent(self) -> tuple[float, float]:
+        """Both, as a checkpoint keeps them."""
+        return self.seconds, self.cpu_seconds
 
     def timed(self, function: Callable) -> Callable:
         """The function, its processor time counted."""
@@ -167,6 +183,8 @@ def restore(plan: ChainPlan) -> Place:
     if problem := plan.problem(found.state):
         hint = "Restore the file, or start the run again"
         raise InputError(plan.checkpoint, None, f"does not fit what it was made from: {problem}", hint)
+    if plan.clock is not None:
+        plan.clock.go_back_to(*found.spent)
     return Place(plan.unpack(found.state), found.rng, found.sweep)
 
 
@@ -221,6 +239,10 @@ def drive(
     sinks = list(plan.sinks)
     if plan.trace is not None:
         sinks.append(TraceWriter(plan.trace, plan.columns, first=place.sweep))
+    kernel, clock = plan.kernel, plan.clock
+    running: contextlib.AbstractContextManager = contextlib.nullcontext()
+    if clock is not None:
+        kernel, running = kernel._replace(step=clock.timed(kernel.step)), clock.running()
     sinks.append(
         Checkpointer(
             plan.checkpoint,
@@ -229,15 +251,14 @@ def drive(
             settings=plan.settings,
             corpus=plan.corpus,
             pack=plan.pack,
+            spent=lambda: NOT_TIMED if clock is None else clock.spent,
         )
     )
     state = place.state
     if is_done(state):
         sweeps = place.sweep
-    chain = run_chain(
-        plan.kernel, state, place.rng, sweeps=sweeps, first=place.sweep, sinks=sinks, check=check
-    )
-    with contextlib.closing(chain):
+    chain = run_chain(kernel, state, place.rng, sweeps=sweeps, first=place.sweep, sinks=sinks, check=check)
+    with running, contextlib.closing(chain):
         for sweep in chain:
             state = sweep.state
             watch(sweep)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from typing import NamedTuple
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 from scfg_sampler.core.chains import chain as chain_module
+from scfg_sampler.core.chains import checkpoint
 from scfg_sampler.core.chains.chain import Checkpointer, Sweep, read_trace
+from scfg_sampler.core.chains.checkpoint import load_checkpoint
 from scfg_sampler.core.chains.driver import ChainPlan, Stopwatch, begin_or_restore, drive, restore
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.errors import CheckpointMismatch
@@ -79,6 +82,36 @@ def test_resuming_equals_running_through(tmp_path):
     assert np.array_equal(state.walk, through.walk)
     assert (tmp_path / "pieces/trace.tsv").read_text() == (tmp_path / "through/trace.tsv").read_text()
     assert read_trace(tmp_path / "pieces/trace.tsv")["seen"].tolist() == list(range(1, 11))
+
+
+def test_the_time_of_all_processes_is_kept(tmp_path):
+    """Whoever looked at a run that was resumed read how long its last part took."""
+    for sweeps in (2, 3):
+        watch = Stopwatch()
+        plan = plan_in(tmp_path, Counting(), clock=watch)
+        place = begin_or_restore(plan, lambda: np.random.default_rng(5), 2.0)
+        seconds, cpu_seconds = watch.spent
+        assert (seconds >= 100.0, cpu_seconds >= 50.0) == (place.sweep > 0, place.sweep > 0)
+        watch.go_back_to(seconds + 100.0, cpu_seconds + 50.0)
+        drive(plan, place, sweeps=sweeps)
+        assert watch.seconds > seconds + 100.0
+    assert plan_in(tmp_path, Counting()).clock is None
+    assert 200.0 < load_checkpoint(plan.checkpoint, Stored).spent[0] <= watch.seconds
+    assert 100.0 < load_checkpoint(plan.checkpoint, Stored).spent[1] <= watch.cpu_seconds
+
+
+def test_a_checkpoint_of_a_version_that_kept_no_time_is_gone_on_with(tmp_path):
+    plan = plan_in(tmp_path, Counting(), clock=Stopwatch())
+    drive(plan, begin_or_restore(plan, lambda: np.random.default_rng(5), 2.0), sweeps=2)
+    with np.load(plan.checkpoint) as stored:
+        arrays = dict(stored)
+    header = json.loads(str(arrays.pop("header")))
+    del header["spent"], header["digest"]
+    again = {**header, "digest": checkpoint._digest(header, arrays)}
+    np.savez(plan.checkpoint, header=np.array(json.dumps(again)), **arrays)
+    old = plan_in(tmp_path, Counting(), clock=Stopwatch())
+    assert restore(old).sweep == 2
+    assert old.clock.spent == (0.0, 0.0)
 
 
 def test_there_is_a_checkpoint_before_the_first_sweep(tmp_path):
