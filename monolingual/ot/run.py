@@ -281,8 +281,11 @@ class _Run:
         """Run the sweeps that are left in every chain and write the directory."""
         self._write_record(finished=False)
         seeds = np.random.SeedSequence(self.run.seed).spawn(self.run.chains)
-        for number, seed in enumerate(seeds, start=1):
-            self._sample_chain(number, seed, kernel, check, advance)
+        try:
+            for number, seed in enumerate(seeds, start=1):
+                self._sample_chain(number, seed, kernel, check, advance)
+        finally:
+            self._write_record(finished=False)  # With its time, should it be stopped.
         summary = self._summarise()
         write_json(summary, self.directory / "summary.json")
         self._write_record(finished=True)

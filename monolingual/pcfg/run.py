@@ -166,6 +166,9 @@ def _sample(
             others = [_Chain(shared, number, directory, described) for number in left]
             chains += [chain.packed() for chain in others if chain.take_up()]
         summary = _write_results(directory, model, data, settings, chains) if chains else {}
+        if chains:
+            so_far = _record(described, shared.clocks, finished=False)
+            write_record(so_far, directory)  # Should it be stopped.
     write_record(_record(described, shared.clocks, finished=True), directory)
     return summary
 

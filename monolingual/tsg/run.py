@@ -260,7 +260,10 @@ class _Run:
             said = f"log joint {sweep.info.log_joint:.0f}, {sweep.info.types} trees"
             conduct.advance(1, said + executor.status())
 
-        state = drive(plan, place, sweeps=run.iterations, check=conduct.check, watch=watch)
+        try:
+            state = drive(plan, place, sweeps=run.iterations, check=conduct.check, watch=watch)
+        finally:
+            self._write_record(sweeps=place.sweep, finished=False)  # With its time, should it be stopped.
         self._write_results(state)
         self._remove_others()
         return self._write_record(sweeps=run.iterations, finished=True)

@@ -15,6 +15,11 @@ from tests.monolingual.test_refused_resumes import name
 __all__ = ["name"]  # The fixture, of a run of forty sweeps.
 
 
+def of_record(place) -> list[float]:
+    record = json.loads((place / "run/run.json").read_text())
+    return [record[key] for key in ("seconds", "cpu_seconds") if key in record]
+
+
 @pytest.fixture(autouse=True)
 def an_hour_at_every_look(monkeypatch):
     ticks = itertools.count(step=3600.0)
@@ -22,11 +27,20 @@ def an_hour_at_every_look(monkeypatch):
     monkeypatch.setattr(driver, "time", SimpleNamespace(**dict.fromkeys(names, lambda: next(ticks))))
 
 
-def test_a_resumed_run_has_taken_the_time_before_too(name, tmp_path):
-    def of_record() -> list[float]:
-        record = json.loads((tmp_path / "run/run.json").read_text())
-        return [record[key] for key in ("seconds", "cpu_seconds") if key in record]
+def test_a_stopped_run_tells_its_time(name, tmp_path, monkeypatch):
+    def stop(*arguments, **more):
+        yield from itertools.islice(real(*arguments, **more), 3)
+        raise KeyboardInterrupt
 
-    before = of_record()
+    real = driver.run_chain
+    monkeypatch.setattr(driver, "run_chain", stop)
+    before = of_record(tmp_path)
+    assert main([name, "resume", "run", "--iterations", "80", "--quiet"]) == 130
+    assert not json.loads((tmp_path / "run/run.json").read_text())["finished"]
+    assert all(new > old for new, old in zip(of_record(tmp_path), before, strict=True))
+
+
+def test_a_resumed_run_has_taken_the_time_before_too(name, tmp_path):
+    before = of_record(tmp_path)
     assert main([name, "resume", "run", "--iterations", "41", "--quiet"]) == 0
-    assert all(new > old >= 3600.0 for new, old in zip(of_record(), before, strict=True))
+    assert all(new > old >= 3600.0 for new, old in zip(of_record(tmp_path), before, strict=True))
