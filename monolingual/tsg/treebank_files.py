@@ -4,8 +4,8 @@
   form, lemma (version 4), tag, morphology, edge label, parent; constituents are `#500`, `#501`, …, the root
   is 0;
 - Tiger XML: `<s>` with `<t>` and `<nt>`, edges by `idref`;
-- discbracket: brackets whose leaves are `number=word`, or numbers with the words behind a tab; words stand
-  where their numbers say.
+- discbracket: brackets whose leaves are `number=word`, perhaps with a comment behind a tab, or numbers with
+  the words behind a tab; words stand where their numbers say.
 
 Nodes are gathered with their children whatever the order of the words, and put in the order of their first
 words. A constituent is *discontinuous* if its words have a gap. Brackets cannot hold it: it is refused, or
@@ -411,11 +411,16 @@ def _disc_tree(
             position = int(found[1])
             if position in forms:
                 raise TreeError(path, number, f"the number {position} of a word stands twice", _NUMBERING)
-            if given is not None and position >= len(given):
-                lacking = f"the number {position} has no word among the {len(given)} behind the tab"
-                raise TreeError(path, number, lacking, _NUMBERING)
-            if given is None and not found[2]:
-                raise TreeError(path, number, f"the number {position} has no word", "Write (A 0=a)")
-            forms[position] = given[position] if given is not None else found[2]
+            forms[position] = found[2] or _word_behind(path, number, position, given)
             stack[-1][1].append(GraphNode("", "", (), (position,)))
     raise TreeError(path, number, "brackets are not closed", "One tree a line")
+
+
+def _word_behind(path: PathLike, number: int, position: int, given: list[str] | None) -> str:
+    """The word of a position that stands behind the tab; None: there is no tab."""
+    if given is None:
+        raise TreeError(path, number, f"the number {position} has no word", "Write (A 0=a)")
+    if position >= len(given):
+        lacking = f"the number {position} has no word among the {len(given)} behind the tab"
+        raise TreeError(path, number, lacking, _NUMBERING)
+    return given[position]

@@ -70,6 +70,12 @@ def test_continuous_trees_are_read_as_they_are(tmp_path):
     assert trees_of(written(tmp_path, "(S (A 1) (B 0))\ta b\n")) == ["(S (B a) (A b))"]
 
 
+def test_what_stands_behind_a_tree_with_its_words_is_a_comment(tmp_path):
+    """Disco-dop writes `(…)` with words, a tab and a comment, such as the parse's probability."""
+    disc = "(S (B 1=b) (A 0=a))\tprob 0.5\n(S (A 0=a) (B 1=b))\t\n(S (A 0=a) (B 1=b))\tx\n"
+    assert trees_of(written(tmp_path, disc)) == ["(S (A a) (B b))"] * 3
+
+
 def test_no_break_spaces_are_parts_of_words(tmp_path):
     spaced = "10\u00a0000"
     export = CONTINUOUS.replace("Es\tes", f"{spaced}\tes")
