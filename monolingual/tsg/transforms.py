@@ -1,7 +1,8 @@
 """What is done to trees before learning, and undone before scoring.
 
 cleaning      empty elements go, and the constituents left without words; labels lose function tags and
-              indices (`NP-SBJ-1` → `NP`), but for those that begin with `-`, as `-LRB-` does.
+              indices (`NP-SBJ-1` → `NP`), but for those that begin with `-`, as `-LRB-` does; a bracket
+              within one, written so, is none (STTS's tag `$(` is `$-LRB-`).
 rare words    words seen at most so often become one of some fifty signatures, by their shape, their ending
               and whether they open the sentence; the words are kept beside the tree.
 
@@ -13,6 +14,7 @@ parsed later it is replaced however often it occurs there.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -30,6 +32,7 @@ __all__ = [
 
 SUFFIXES = ("s", "ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
 """Endings that a signature tells apart."""
+_CATEGORY = re.compile("(?:-[LR]RB-|[^-=])*")
 
 
 def clean(tree: Tree) -> Tree | None:
@@ -49,10 +52,12 @@ def clean(tree: Tree) -> Tree | None:
 
 
 def category(label: str) -> str:
-    """A label without function tags and indices."""
-    if label.startswith(("-", "=")):
-        return label
-    return label.partition("-")[0].partition("=")[0]
+    """A label without function tags and indices.
+
+    >>> category("NP-SBJ=2"), category("$-LRB-"), category("-NONE-")
+    ('NP', '$-LRB-', '-NONE-')
+    """
+    return label if label.startswith(("-", "=")) else _CATEGORY.findall(label)[0]
 
 
 def count_words(sentences: Iterable[list[str]]) -> Counter[str]:

@@ -77,6 +77,13 @@ def test_reading_survives_what_treebanks_hold(tmp_path):
     assert preterminals(found[2][0]) == ["A", "B"]
 
 
+def test_a_bracket_in_a_tag_is_no_function():
+    """STTS has `$(` for all punctuation within sentences; as `$`, tags would not be those of gold."""
+    tagged = "(S (NP-SBJ (N=2 dog)) ($-LRB- -LRB-) ($-RRB--X -RRB-) ($-RR =) ($, ,))"
+    cleaned = "(S (NP (N dog)) ($-LRB- -LRB-) ($-RRB- -RRB-) ($ =) ($, ,))"
+    assert format_tree(clean(tree_of(tagged))) == cleaned
+
+
 def test_gzipped_trees_are_read(tmp_path):
     path = tmp_path / "trees.gz"
     path.write_bytes(gzip.compress(b"(S (A a))\n"))
