@@ -63,13 +63,14 @@ def run(options: argparse.Namespace) -> None:
     if options.confusion is not None and options.confusion < 1:
         raise SettingsError(f"--confusion is {options.confusion}; it must be at least 1")
     how = {"parameters": options.parameters, "mismatch": options.mismatch}
-    scores, pairs = [], []
-    for gold, test in _pairs(options.gold, options.test):
+    numbered, pairs = {}, []
+    for number, (gold, test) in enumerate(_pairs(options.gold, options.test), start=1):
         score = score_sentence(gold, test, **how)
         if options.max_length is None or score.length <= options.max_length:
-            scores.append(score)
+            numbered[number] = score
             if (options.categories or options.confusion) and not (score.is_error or score.is_skipped):
                 pairs.append(compared(gold, test, **how))
+    scores = list(numbered.values())
     if not scores:
         if options.max_length is None:
             raise InputError(
@@ -89,12 +90,13 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         record: dict[str, Any] = {**figures, "cutoff": options.cutoff, "short": short}
         if options.detailed:
-            record["detailed"] = [score._asdict() for score in scores]
+            detailed = [{"sentence": number, **score._asdict()} for number, score in numbered.items()]
+            record["detailed"] = detailed
         record |= _category_record(options, by_category(pairs))
         print(json.dumps(record, indent=1, ensure_ascii=False))
         return
     if options.detailed:
-        _print_sentences(scores)
+        _print_sentences(numbered)
     print(f"{'':24}{'all':>10}{f'<= {options.cutoff}':>10}")
     for name in figures:
         cells = (
@@ -168,9 +170,9 @@ def _is_without_tree(line: str) -> bool:
     return not line.replace("(", "").replace(")", "").strip()
 
 
-def _print_sentences(scores: list[SentenceScore]) -> None:
+def _print_sentences(numbered: dict[int, SentenceScore]) -> None:
     print("sentence  length  matched  gold  test  crossing  words  tags")
-    for number, score in enumerate(scores, start=1):
+    for number, score in numbered.items():
         shown = "  error: other words than gold" if score.is_error else ""
         shown += "  skipped: no tree, or no word counts" if score.is_skipped else ""
         print(

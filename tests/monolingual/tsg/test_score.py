@@ -224,6 +224,17 @@ def test_command_prints_a_table(files, capsys):
     assert output.splitlines()[1].split() == ["1", "5", "4", "4", "4", "0", "4", "4"]
 
 
+def test_sentences_keep_their_numbers_where_longer_ones_are_left_out(tmp_path, capsys):
+    (tmp_path / "g").write_text("(S (A a) (B b) (C c))\n(S (A a))\n(S (A a) (B b) (C c))\n(S (A a) (B b))\n")
+    arguments = ["tsg", "score", str(tmp_path / "g"), str(tmp_path / "g"), "--max-length", "2", "--detailed"]
+    assert main(arguments) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:3]]
+    assert [row[:2] for row in rows] == [["2", "1"], ["4", "2"]]
+    assert main([*arguments, "--json"]) == 0
+    detailed = json.loads(capsys.readouterr().out)["detailed"]
+    assert [(row["sentence"], row["length"]) for row in detailed] == [(2, 1), (4, 2)]
+
+
 def test_files_of_different_lengths_are_refused(files, tmp_path, capsys):
     short = tmp_path / "short.mrg"
     short.write_text(GOLD)
