@@ -52,6 +52,10 @@ _FEWEST_WORDS, _MOST_WORDS = 5, 14
 """Of whole trees that are drawn."""
 _WIDEST = 25
 """Nodes of a tree that is drawn at the most; larger ones are spelled."""
+_OF_SEVERAL = (
+    "; of a sentence with several trees, in what share of those sweeps in whose tree it was, and it counts "
+    "for the share of all sweeps that these are"
+)
 
 
 class _Opened(NamedTuple):
@@ -321,25 +325,28 @@ def _tell_cuts(directory: Path) -> list[Markup]:
     """In what share of the sweeps each constituent was cut: how many are nearly sure."""
     found = read_json(directory / "marginals.json", "Run 'tsg train' again")
     try:
-        cuts = np.array([node["cut"] for tree in found["trees"] for node in tree["nodes"]], np.float64)
+        nodes = [node for tree in found["trees"] for node in tree["nodes"]]
+        cuts = np.array([node["cut"] for node in nodes], np.float64)
+        # Of sentences with several trees most nodes are in few of them, or in none.
+        present = np.array([node.get("present", 1.0) for node in nodes], np.float64)
         sweeps = int(found["sweeps"])
         # Tenths as they are read: a bound of np.linspace is 0.6000000000000001.
-        counts = np.histogram(cuts, bins=np.arange(11) / 10)[0].tolist()
+        counts = np.histogram(cuts, bins=np.arange(11) / 10, weights=present)[0].tolist()
     except WRONG_RECORD:
         hint = "Run 'tsg train' again"
         raise InputError(directory / "marginals.json", None, "is not that of a run", hint) from None
-    if not len(cuts):
+    if not present.any():
         return [note("No tree has a constituent below its root.")]
     rows = []
     for (low, high), number in zip(itertools.pairwise(range(0, 101, 10)), counts, strict=True):
-        share = number / len(cuts)
+        share = number / present.sum()
         bars = element("div", bar(share), class_="bars")
-        rows.append((f"{low}–{high} %", bars, f"{number:,}", f"{100 * share:.1f}"))
+        rows.append((f"{low}–{high} %", bars, f"{number:,.0f}", f"{100 * share:.1f}"))
+    several = "" if (present == 1.0).all() else _OF_SEVERAL
     said = (
         f"In what share of {counted(sweeps, 'sweep', spec=',')} a constituent was where an elementary "
-        "tree ends and another "
-        "begins. What is near 0 % lies nearly always inside a tree, what is near 100 % is nearly always its "
-        "root; what is between is not decided by the treebank."
+        f"tree ends and another begins{several}. What is near 0 % lies nearly always inside a tree, what is "
+        "near 100 % is nearly always its root; what is between is not decided by the treebank."
     )
     header = ["cut in", "share of the constituents", "constituents", "%"]
     return [element("p", said), table(header, rows, text_columns=2, short_names=True)]

@@ -130,6 +130,22 @@ def test_a_constituent_cut_in_just_so_many_tenths_is_counted_above_that_tenth(tm
     assert counted == [1] * 9 + [2]
 
 
+def test_constituents_count_for_the_sweeps_whose_trees_have_them(tmp_path):
+    """Of sentences with several trees: those that are in none are in no elementary tree, either."""
+    run = made_tsg(tmp_path)
+    nodes = [{"cut": 0.0, "present": 0.0}] * 90 + [{"cut": 0.5, "present": 0.5}] * 4
+    nodes += [{"cut": 1.0, "present": 1.0}] * 2
+    (run / "marginals.json").write_text(json.dumps({"sweeps": 10, "trees": [{"nodes": nodes}]}))
+    assert call("tsg", "report", run, "--output", tmp_path / "page.html") == 0
+    made = Made(tmp_path / "page.html")
+    assert [int(row[2]) for row in made.rows("cuts")] == [0] * 5 + [2] + [0] * 3 + [2]
+    assert [float(row[3]) for row in made.rows("cuts")] == [0.0] * 5 + [50.0] + [0.0] * 3 + [50.0]
+    assert "of a sentence with several trees" in made.said("cuts")
+    (run / "marginals.json").write_text(json.dumps({"sweeps": 10, "trees": [{"nodes": nodes[:90]}]}))
+    assert call("tsg", "report", run, "--output", tmp_path / "page.html") == 0
+    assert "No tree has a constituent" in Made(tmp_path / "page.html").said("cuts")
+
+
 # ---- Rankings --------------------------------------------------------------------------------------
 
 SEPARATED = f"input\toutput\tfrequency\tMax\t{SHALOM}\nab\ta\t5\t0\t1\nab\tb\t5\t1\t0\nab\tc\t0\t1\t1\n"
