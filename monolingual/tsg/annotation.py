@@ -148,7 +148,12 @@ def _forest_of(path: PathLike, block: list[tuple[int, str, list[str]]]) -> Sourc
 
 
 def read_brackets(
-    path: PathLike, labels: Sequence[str], tags: Sequence[str], root: str, longest: int
+    path: PathLike,
+    labels: Sequence[str],
+    tags: Sequence[str],
+    root: str,
+    longest: int,
+    transform: Callable[[Tree], Tree | None] = lambda tree: tree,
 ) -> Iterator[SourceForest]:
     """The trees that go with the brackets of a file; `-` is standard input, gzip is recognised.
 
@@ -161,14 +166,18 @@ def read_brackets(
         The label of a node above an outermost bracket labelled `?`.
     longest : int
         Words in a sentence at the most.
+    transform : callable
+        What is made of a tree before it is filled; None if nothing is left.
 
     Raises
     ------
     TreeError
         Names the line of what `read_trees` refuses, and of a sentence that is too long.
     """
-    for tree, line in read_trees(path):
-        yield _filled(path, line, tree, labels, tags, root, longest)
+    for source, line in read_trees(path):
+        tree = transform(source)
+        if tree is not None:
+            yield _filled(path, line, tree, labels, tags, root, longest)
 
 
 def read_sentences(

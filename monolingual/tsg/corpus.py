@@ -32,7 +32,7 @@ from monolingual.tsg.preparation import (
 )
 from monolingual.tsg.settings import Sources
 from monolingual.tsg.stored import StoredForests, StoredTrees
-from monolingual.tsg.transforms import count_words
+from monolingual.tsg.transforms import clean, count_words
 from monolingual.tsg.treebank import Treebank, build_treebank
 from monolingual.tsg.trees import Tree, format_tree, leaves, read_trees, with_leaves
 from scfg_sampler.core.arrays.vocabulary import split_words
@@ -151,9 +151,10 @@ def _forests(sources: Sources, preparation: Preparation) -> Iterator[PackedFores
     if sources.nbest is not None:
         yield from (found.forest for found in read_nbest(sources.nbest, transform, sources.pack))
     unknown = sources.labels, sources.tags or sources.labels, sources.root, sources.longest
+    cleaned = (lambda tree: tree) if preparation.keep_annotation else clean
     for path, read in (
         (sources.forests, read_forests),
-        (sources.brackets, lambda path: read_brackets(path, *unknown)),
+        (sources.brackets, lambda path: read_brackets(path, *unknown, cleaned)),
         (sources.sentences, lambda path: read_sentences(path, *unknown)),
     ):
         if path is not None:

@@ -202,6 +202,17 @@ def test_unreadable_annotation_is_refused_with_its_line(tmp_path, read, text, li
     assert complaint in str(error.value)
 
 
+def test_brackets_are_cleaned_as_trees_are(tmp_path):
+    text = "(S (NP-SBJ=2 (D the) (N dog)) (? barks (NP (-NONE- *T*))))\n(S (-NONE- *))\n"
+    sources = Sources(brackets=written(tmp_path, text), labels=("VP",), tags=("V",))
+    for is_kept, expected in (
+        (False, ["(S (NP (D the) (N dog)) (V barks))"]),
+        (True, ["(S (NP-SBJ=2 (D the) (N dog)) (VP (V barks) (NP (-NONE- *T*))))", "(S (-NONE- *))"]),
+    ):
+        corpus, _ = gather(sources, Preparation(unknown="none", keep_annotation=is_kept))
+        assert [text for forest in corpus.forests for text in texts_of(forest)] == expected
+
+
 def test_a_corpus_is_kept_as_it_was_learnt_from(tmp_path):
     forests = [forest for given in FORESTS.values() for forest in given]
     corpus = Corpus([tree_of("(S (A a))")], forests, [forest.words for forest in forests])
