@@ -20,7 +20,7 @@ import numpy as np
 
 from monolingual.tsg.annotation import read_brackets, read_forests, read_nbest, read_sentences
 from monolingual.tsg.markov import PLAIN, Form
-from monolingual.tsg.packed import ForestNode, PackedForest, binarise_forest, tree_of_edges
+from monolingual.tsg.packed import ForestNode, PackedForest, binarise_forest, escaped_forest, tree_of_edges
 from monolingual.tsg.preparation import (
     Preparation,
     check_preparation,
@@ -152,6 +152,7 @@ def _forests(sources: Sources, preparation: Preparation) -> Iterator[PackedFores
         yield from (found.forest for found in read_nbest(sources.nbest, transform, sources.pack))
     unknown = sources.labels, sources.tags or sources.labels, sources.root, sources.longest
     cleaned = (lambda tree: tree) if preparation.keep_annotation else clean
+    made = binarise_forest if preparation.binarise == "right" else escaped_forest
     for path, read in (
         (sources.forests, read_forests),
         (sources.brackets, lambda path: read_brackets(path, *unknown, cleaned)),
@@ -159,7 +160,7 @@ def _forests(sources: Sources, preparation: Preparation) -> Iterator[PackedFores
     ):
         if path is not None:
             for forest, _ in read(path):
-                yield binarise_forest(forest) if preparation.binarise == "right" else forest
+                yield made(forest)
 
 
 def write_corpus(directory: Path, corpus: Corpus) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "arrange",
     "binarise_forest",
     "count_trees",
+    "escaped_forest",
     "fill_brackets",
     "node_spans",
     "pack_trees",
@@ -273,6 +274,16 @@ def binarise_forest(forest: PackedForest) -> PackedForest:
             made.append(rest)
         nodes[number] = RawNode(name, made)
     return arrange(nodes, 0)
+
+
+def escaped_forest(forest: PackedForest) -> PackedForest:
+    """The forest as it is where nothing is binarised, its labels written as `markov.binarise` writes them.
+
+    Parameters
+    ----------
+    forest : PackedForest
+    """
+    return forest._replace(nodes=tuple(ForestNode(escaped(label), edges) for label, edges in forest.nodes))
 
 
 def node_spans(forest: PackedForest) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from hypothesis import given
 
 from monolingual.cli import main
 from monolingual.tsg.annotation import read_brackets, read_forests, read_nbest, read_sentences
-from monolingual.tsg.corpus import Corpus, gather, read_corpus, write_corpus
+from monolingual.tsg.corpus import Corpus, chosen_trees, gather, read_corpus, write_corpus
 from monolingual.tsg.markov import binarise
 from monolingual.tsg.packed import binarise_forest, count_trees, fill_brackets, pack_trees
 from monolingual.tsg.preparation import Preparation
@@ -211,6 +211,17 @@ def test_brackets_are_cleaned_as_trees_are(tmp_path):
     ):
         corpus, _ = gather(sources, Preparation(unknown="none", keep_annotation=is_kept))
         assert [text for forest in corpus.forests for text in texts_of(forest)] == expected
+
+
+@pytest.mark.parametrize("form", ["right", "none"])
+def test_labels_of_forests_that_begin_with_an_at_sign_come_back(form, tmp_path):
+    """As of forests of a parser that binarises."""
+    text = "S -> NP @S\nNP -> he\n@S -> V NP#2\nV -> saw\nNP#2 -> \\@#3\n\\@#3 -> me\n"
+    preparation = Preparation(form, unknown="none")
+    corpus, _ = gather(Sources(forests=written(tmp_path, text)), preparation)
+    bank = corpus.treebank()
+    (tree,) = chosen_trees(corpus, bank, np.zeros(len(bank.label), np.uint16), preparation)
+    assert format_tree(tree) == "(S (NP he) (@S (V saw) (NP (\\@ me))))"
 
 
 def test_a_corpus_is_kept_as_it_was_learnt_from(tmp_path):
