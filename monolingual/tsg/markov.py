@@ -28,7 +28,7 @@ from monolingual.tsg.head_rules import ENGLISH, Search, find_head
 from monolingual.tsg.transforms import category
 from monolingual.tsg.trees import Tree, fold
 
-__all__ = ["BINARISE", "BINARY_MARK", "PLAIN", "Form", "binarise", "escaped", "plain", "unbinarise"]
+__all__ = ["BINARISE", "BINARY_MARK", "PLAIN", "Form", "binarise", "escaped", "plain", "tag_of", "unbinarise"]
 
 BINARISE = ("right", "left", "head", "none")
 BINARY_MARK = "@"
@@ -101,11 +101,9 @@ def _ancestors(tree: Tree, vertical: int) -> list[str]:
             inner = [child for child in node.children if not isinstance(child, str)]
             pending.extend((child, below, False) for child in reversed(inner))
             continue
-        name = escaped(node.label)
-        if vertical > 1:
-            name = _percent(name)
-            if not any(isinstance(child, str) for child in node.children):
-                name += "".join(_ABOVE + _percent(label) for label in labels)
+        name = tag_of(node.label, vertical)
+        if vertical > 1 and not any(isinstance(child, str) for child in node.children):
+            name += "".join(_ABOVE + _percent(label) for label in labels)
         found.append(name)
     return found
 
@@ -133,6 +131,20 @@ def _chain(name: str, names: list[str], children: list, form: Form, head: int | 
 
 def _percent(label: str) -> str:
     return label.replace("%", "%25").replace(_ABOVE, "%5E")
+
+
+def tag_of(label: str, vertical: int) -> str:
+    """What `binarise` makes of the label of a constituent that has a word, whatever the form but its order.
+
+    Parameters
+    ----------
+    label : str
+    vertical : int
+
+    >>> tag_of("@", 1), tag_of("^", 2)
+    ('\\\\@', '%5E')
+    """
+    return _percent(escaped(label)) if vertical > 1 else escaped(label)
 
 
 def escaped(label: str) -> str:

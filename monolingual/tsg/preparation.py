@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from monolingual.tsg.head_rules import ENGLISH, Search, read_rules
-from monolingual.tsg.markov import BINARISE, Form, binarise, plain, unbinarise
+from monolingual.tsg.markov import BINARISE, Form, binarise, plain, tag_of, unbinarise
 from monolingual.tsg.stored import StoredTrees
 from monolingual.tsg.transforms import clean, replace_rare
 from monolingual.tsg.trees import Tree, read_trees, with_leaves
@@ -69,6 +69,10 @@ class Preparation(NamedTuple):
     def words(self, sentence: list[str]) -> list[str]:
         """The words of a sentence as the grammar knows them."""
         return sentence if self.unknown == "none" else replace_rare(sentence, self.known)
+
+    def tags(self, labels: list[str]) -> list[str]:
+        """The labels above the words of a sentence as the grammar has them."""
+        return [tag_of(label, self.vertical) for label in labels]
 
 
 def prepared_tree(

@@ -105,7 +105,8 @@ def run(options: argparse.Namespace) -> None:
         words, tags = sentences[number]
         if not words:
             return [""] if options.nbest is None else [], False
-        known, tags = learnt.preparation.words(words), tags if options.gold_tags else None
+        known = learnt.preparation.words(words)
+        tags = learnt.preparation.tags(tags) if tags is not None and options.gold_tags else None
         if len(words) > limit:
             flat = plain_tree(parser.flat_tree(known, tags), learnt.preparation)
             trees, is_flat = [(flat, 0.0)], True

@@ -161,6 +161,23 @@ def test_grammars_of_every_form_parse_into_trees_of_the_treebank(form, tmp_path,
     assert len(set(found)) == len(found)
 
 
+@pytest.mark.parametrize("form", [[], ["--vertical", "2"]])
+def test_gold_tags_are_those_of_the_trees_whatever_they_begin_with(form, tmp_path, capsys):
+    """Tags of messages are `@` for names, `^` and so on; the grammar has them escaped."""
+    (tmp_path / "trees").write_text(
+        "(S (NP (@ x)) (VP (^ y) (NP (% z))))\n(S (NP (N z)) (VP (^ x) (@ y)))\n" * 2
+    )
+    (tmp_path / "text").write_text(
+        "(S (NP (@ z)) (VP (^ z) (NP (% y))))\n(S (NP (N x)) (VP (^ x) (@ x)))\n(S (N z) (@ u) (% v))\n"
+    )
+    run = str(tmp_path / "run")
+    train = ["tsg", "train", str(tmp_path / "trees"), "--output", run, "--unknown", "none", *form, "--quiet"]
+    assert main([*train, "--iterations", "5"]) == 0
+    parse = ["tsg", "parse", run, "--input", str(tmp_path / "text"), "--format", "trees", "--gold-tags"]
+    assert main([*parse, "--quiet"]) == 0
+    assert capsys.readouterr().out.splitlines() == (tmp_path / "text").read_text().splitlines()
+
+
 def test_forests_take_no_orders(tmp_path, capsys):
     (tmp_path / "words").write_text("a b\n")
     arguments = [
