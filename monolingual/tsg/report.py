@@ -64,6 +64,11 @@ class _Opened(NamedTuple):
     record: dict[str, Any]
     trace: dict[str, np.ndarray] | None
 
+    @property
+    def is_chain(self) -> bool:
+        """Whether there are sweeps: Double-DOP has none, nor a burn-in, whatever its settings say."""
+        return self.record["run"].method == "gibbs"
+
 
 def write_report(runs: Sequence[PathLike], output: PathLike, title: str = "", shown: int = 6) -> int:
     """Write a page about runs; how many characters it has.
@@ -88,10 +93,9 @@ def write_report(runs: Sequence[PathLike], output: PathLike, title: str = "", sh
     if shown < 0:
         raise SettingsError(f"--shown is {shown}; it must be at least 0")
     opened = [_open(directory) for directory in runs]
-    sections = [
-        Section("What was run", "run", _tell_runs(opened)),
-        Section("Traces", "traces", _tell_traces(opened)),
-    ]
+    sections = [Section("What was run", "run", _tell_runs(opened))]
+    if chains := [run for run in opened if run.is_chain]:
+        sections.append(Section("Traces", "traces", _tell_traces(chains)))
     first = opened[0]
     try:
         grammar = read_grammar(first.directory)
@@ -130,10 +134,11 @@ def _tell_runs(runs: Sequence[_Opened]) -> list[Markup]:
         (f"{record['sentences']:,}", "sentences"),
         (f"{record['nodes']:,}", "constituents"),
         (f"{record['productions']:,}", "productions of the treebank"),
-        (f"{_sweeps(runs[0]):,}", "sweeps"),
-        # A run that was stopped did not get to say how long it took.
-        *([(duration(record["seconds"]), "sampling")] if record["finished"] else []),
     ]
+    if runs[0].is_chain:
+        sizes.append((f"{_sweeps(runs[0]):,}", "sweeps"))
+        # A run that was stopped did not get to say how long it took.
+        sizes += [(duration(record["seconds"]), "sampling")] if record["finished"] else []
     unfinished = [run for run in runs if not run.record["finished"]]
     return [
         tiles(sizes),

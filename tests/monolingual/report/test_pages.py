@@ -92,6 +92,17 @@ def test_same_run_makes_the_same_page(folder, tmp_path):
     assert (tmp_path / "again.html").read_bytes() == first
 
 
+def test_a_double_dop_grammar_has_no_sweeps_and_shortens_no_chain(tmp_path):
+    """Its settings have a burn-in of 500, which is none of a chain of 60 sweeps that is shown beside it."""
+    chain, found, page = made_tsg(tmp_path), tmp_path / "2dop", tmp_path / "page.html"
+    assert call("tsg", "train", tmp_path / "trees.mrg", "--method", "2dop", "--output", found) == 0
+    assert call("tsg", "report", found, "--output", page) == 0
+    assert Made(page).names() == ["run", "sizes", "trees", "roots"]
+    assert "sweeps" not in Made(page).said("run")
+    assert call("tsg", "report", found, chain, "--output", page) == 0
+    assert "Sweeps before 30, shaded, are burn-in" in Made(page).said("traces")
+
+
 def test_run_that_has_only_begun_has_a_report_that_says_so(tmp_path):
     tsg, pcfg = made_tsg(tmp_path), made_pcfg(tmp_path)
     for run, lost in ((tsg, ("grammar.tsg.gz", "marginals.json")), (pcfg, ("samples.npz", "summary.json"))):
