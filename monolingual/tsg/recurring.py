@@ -25,7 +25,7 @@ from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["recurring_cuts", "recurring_fragments"]
+__all__ = ["recurring_cuts", "recurring_fragments", "require_single_trees"]
 
 
 class _Nodes(NamedTuple):
@@ -81,8 +81,7 @@ def recurring_fragments(treebank: Treebank) -> list[CountedFragment]:
     SettingsError
         A sentence has several trees.
     """
-    if has_choices(treebank).any():
-        raise SettingsError("--method 2dop compares trees; it goes with TREES alone")
+    require_single_trees(treebank, "--method 2dop")
     nodes = _nodes(treebank)
     found = _Found(*_common_fragments(nodes))
     counts = _occurrences(nodes, found)
@@ -115,9 +114,20 @@ def recurring_cuts(treebank: Treebank) -> np.ndarray:
     SettingsError
         A sentence has several trees.
     """
-    if has_choices(treebank).any():
-        raise SettingsError("--start 2dop compares trees; it goes with TREES alone")
+    require_single_trees(treebank, "--start 2dop")
     return _greedy_cuts(_nodes(treebank))
+
+
+def require_single_trees(treebank: Treebank, option: str) -> None:
+    """Raise a SettingsError that names an option if a sentence has several trees.
+
+    Parameters
+    ----------
+    treebank : Treebank
+    option : str
+    """
+    if has_choices(treebank).any():
+        raise SettingsError(f"{option} compares trees; it goes with TREES alone")
 
 
 @kernel

@@ -40,7 +40,7 @@ from monolingual.tsg.fragments import (
 from monolingual.tsg.learnt import GRAMMAR, KNOWN, PARAMETERS, PCFG, read_record
 from monolingual.tsg.marginals import NodeCounts
 from monolingual.tsg.preparation import Preparation
-from monolingual.tsg.recurring import recurring_fragments
+from monolingual.tsg.recurring import recurring_fragments, require_single_trees
 from monolingual.tsg.sampler import SweepInfo, TsgState, state_problem, tsg_kernel
 from monolingual.tsg.settings import (
     RunSettings,
@@ -136,11 +136,14 @@ def start_run(
     check_settings(settings)
     refuse_occupied(output, overwrite, "tsg resume", *_FILES)
     corpus, preparation = gather(sources, preparation)
+    treebank = corpus.treebank()
+    for option, choice in (("--method", run.method), ("--start", settings.start)):
+        if choice == "2dop":
+            require_single_trees(treebank, f"{option} 2dop")
     with owned(output):
         refuse_occupied(output, overwrite, "tsg resume", *_FILES)
         with beginning(output, *_FILES):
             _clear_and_write(directory, corpus, preparation)
-            treebank = corpus.treebank()
             write_fragments(directory / PCFG, production_fragments(treebank))
             learner = _Run(directory, corpus, treebank, settings, preparation, run)
             return learner.compare_trees() if run.method == "2dop" else learner.sample(conduct or Conduct())

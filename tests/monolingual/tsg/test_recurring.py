@@ -200,3 +200,15 @@ def test_chains_begin_with_fragments_that_recur(tmp_path, monkeypatch, capsys):
     (tmp_path / "lists").write_text("0 ||| (S (A a) (B b))\n0 ||| (S (B a) (A b))\n")
     assert main(["tsg", "train", "--nbest-lists", "lists", "--start", "2dop", "--output", "other"]) == 2
     assert "--start 2dop compares trees; it goes with TREES alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--start", "--method"])
+def test_a_run_is_not_replaced_by_one_that_compares_no_trees(option, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trees").write_text("(S (A a) (B b))\n")
+    (tmp_path / "lists").write_text("0 ||| (S (A a) (B b))\n0 ||| (S (B a) (A b))\n")
+    assert main(["tsg", "train", "trees", "--iterations", "2", "--output", "run", "--quiet"]) == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir() if path.is_file()}
+    instead = ["--nbest-lists", "lists", option, "2dop", "--output", "run", "--overwrite", "--quiet"]
+    assert main(["tsg", "train", *instead]) == 2
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir() if path.is_file()} == before
