@@ -32,6 +32,8 @@ __all__ = ["GraphNode", "SentenceGraph", "continuous", "escaped", "gaps", "kind_
 
 _TOPS = ("TOP", "ROOT", "VROOT")
 _BRACKETS = {"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "\u00a0")
+_OF_DISC = {"#LRB#": "(", "#RRB#": ")"}
+"""Brackets in words as disco-dop writes them."""
 _WORD_OF_DISC = re.compile(r"([0-9]{1,9})(?:=(.+))?$", re.DOTALL)
 _NUMBERING = "Number the words 0, 1, 2, …, each once"
 _TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)  # A no-break space is a part of a word.
@@ -374,7 +376,7 @@ def _read_disc(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[Sen
         root = _disc_tree(path, number, tree, forms, given)
         if root.words != tuple(range(len(root.words))):
             raise TreeError(path, number, f"the words have the numbers {list(root.words)[:20]}", _NUMBERING)
-        yield SentenceGraph(tuple(escaped(forms[word]) for word in root.words), root, number)
+        yield SentenceGraph(tuple(escaped(_unescaped(forms[word])) for word in root.words), root, number)
 
 
 def _disc_tree(
@@ -424,3 +426,10 @@ def _word_behind(path: PathLike, number: int, position: int, given: list[str] | 
         lacking = f"the number {position} has no word among the {len(given)} behind the tab"
         raise TreeError(path, number, lacking, _NUMBERING)
     return given[position]
+
+
+def _unescaped(word: str) -> str:
+    """A word of discbracket as it was."""
+    for shown, bracket in _OF_DISC.items():
+        word = word.replace(shown, bracket)
+    return word

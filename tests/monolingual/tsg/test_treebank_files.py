@@ -76,6 +76,12 @@ def test_what_stands_behind_a_tree_with_its_words_is_a_comment(tmp_path):
     assert trees_of(written(tmp_path, disc)) == ["(S (A a) (B b))"] * 3
 
 
+def test_brackets_in_words_of_discbracket_are_those_of_other_formats(tmp_path):
+    """Disco-dop writes them with number signs."""
+    disc = "(S (A 0=dog#LRB#s#RRB#) (B 1=#LRB#))\n"
+    assert trees_of(written(tmp_path, disc)) == ["(S (A dog-LRB-s-RRB-) (B -LRB-))"]
+
+
 def test_no_break_spaces_are_parts_of_words(tmp_path):
     spaced = "10\u00a0000"
     export = CONTINUOUS.replace("Es\tes", f"{spaced}\tes")
