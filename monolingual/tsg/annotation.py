@@ -15,6 +15,7 @@ forest, becomes -LRB- or -RRB-: trees are written with brackets around them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -78,20 +79,21 @@ def read_nbest(
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
-        fields = [field.strip() for field in line.split("|||")]
-        if len(fields) < 2 or not fields[0]:
+        sentence, bars, rest = line.partition("|||")
+        sentence = sentence.strip()
+        if not bars or not sentence:
             raise TreeError(path, number, f"{line.strip()[:40]!r} is no entry of a list", _NBEST_HINT)
-        found = list(parse_trees(path, [(number, fields[1])]))
+        found = list(parse_trees(path, [(number, _before_bars(rest))]))
         if len(found) != 1:
             raise TreeError(path, number, f"{counted(len(found), 'tree')} between the bars", _NBEST_HINT)
         tree = transform(found[0].tree)
-        if fields[0] != name and trees:
+        if sentence != name and trees:
             yield _checked(path, first, pack_trees(trees, pack))
             trees = []
         if tree is None:
             continue
         if not trees:
-            name, first, words = fields[0], number, leaves(tree)
+            name, first, words = sentence, number, leaves(tree)
         elif leaves(tree) != words:
             found_words = " ".join(leaves(tree))
             hint = f"The list that begins on line {first} is over: {' '.join(words)}"
@@ -101,6 +103,17 @@ def read_nbest(
         yield _checked(path, first, pack_trees(trees, pack))
 
 
+def _before_bars(text: str) -> str:
+    """What stands before the bars that are no word of a tree."""
+    depth = 0
+    for found in _BARS_AND_BRACKETS.finditer(text):
+        if found[0] == "|||" and depth == 0:
+            return text[: found.start()]
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+    return text
+
+
+_BARS_AND_BRACKETS = re.compile(r"\|\|\||[()]")
 _NBEST_HINT = "Write a tree a line, 12 ||| (S (A a) (B b)), with the number of its sentence"
 
 

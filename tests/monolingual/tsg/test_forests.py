@@ -147,6 +147,12 @@ def test_lists_of_trees_are_read(tmp_path):
     assert [line for _, line in found] == [1, 4]
 
 
+def test_bars_may_be_words_of_listed_trees(tmp_path):
+    text = "0 ||| (S (A |||) (B b|||)) ||| 0.5 ||| x\n0 ||| (S (B |||) (A b|||))\n"
+    ((forest, _),) = read_nbest(written(tmp_path, text), lambda tree: tree)
+    assert texts_of(forest) == ["(S (A |||) (B b|||))", "(S (B |||) (A b|||))"]
+
+
 def test_forests_are_read(tmp_path):
     text = "% two trees\nS#1 -> NP#2 VP\nS#1 -> NP#2 ##3\nNP#2 -> the\nVP -> dog\n##3 -> dog\n\nS -> a\n"
     found = list(read_forests(written(tmp_path, text)))
