@@ -28,7 +28,8 @@ from scfg_sampler.errors import SettingsError
 
 __all__ = ["PARAMETERS", "Brackets", "SentenceScore", "Totals", "compared", "score_sentence", "total"]
 
-_COLLINS = frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."})
+_EMPTY = "-NONE-"
+_COLLINS = frozenset({"TOP", _EMPTY, ",", ":", "``", "''", "."})
 PARAMETERS = {"collins": _COLLINS, "new": _COLLINS | {"S1", "?", "!"}}
 """Deleted labels by the name of the parameter file."""
 
@@ -117,7 +118,7 @@ def score_sentence(
     if parameters not in PARAMETERS:
         raise SettingsError(f"--parameters is {parameters}; choose one of {', '.join(PARAMETERS)}")
     gold_words = _tagged_words(gold)
-    length = sum(tag != "-NONE-" for _, tag in gold_words)
+    length = sum(tag != _EMPTY for _, tag in gold_words)
     if test is None:
         return SentenceScore(length, False, True, 0, 0, 0, 0, 0, 0)
     left, right = compared(gold, test, parameters=parameters, mismatch=mismatch)
@@ -149,9 +150,21 @@ def compared(gold: Tree, test: Tree, *, parameters: str, mismatch: str) -> tuple
     gold_words, test_words = _tagged_words(gold), _tagged_words(test)
     kept = [tag not in deleted for _, tag in gold_words]
     kept_in_test = [tag not in deleted for _, tag in test_words]
-    if mismatch == "gold" and [w for w, _ in gold_words] == [w for w, _ in test_words]:
-        kept_in_test = kept
+    if mismatch == "gold":
+        kept_in_test = _asked_of_gold(gold_words, test_words, kept) or kept_in_test
     return _brackets(gold, kept, deleted), _brackets(test, kept_in_test, deleted)
+
+
+def _asked_of_gold(
+    gold: list[tuple[str, str]], test: list[tuple[str, str]], kept: list[bool]
+) -> list[bool] | None:
+    """Which words of the test tree gold keeps; None if they are others, empty elements aside."""
+    if [word for word, _ in gold] == [word for word, _ in test]:
+        return kept
+    if [word for word, tag in gold if tag != _EMPTY] != [word for word, tag in test if tag != _EMPTY]:
+        return None
+    answers = iter([is_kept for (_, tag), is_kept in zip(gold, kept, strict=True) if tag != _EMPTY])
+    return [tag != _EMPTY and next(answers) for _, tag in test]
 
 
 def total(scores: Sequence[SentenceScore], cutoff: int | None = None) -> Totals:

@@ -123,6 +123,17 @@ def test_disagreement_on_punctuation_is_an_error_or_goes_by_gold():
     assert score_sentence(gold, tree_of("(S (A a) (B c) (. .))"), mismatch="gold").is_error
 
 
+def test_gold_is_asked_where_it_has_empty_elements_that_parses_do_not_have():
+    """As of Penn's own files, or the other way round; with a word too few, nobody is asked."""
+    gold = tree_of("(S (NP (-NONE- *)) (VP (V go) (X (. .) (-NONE- 0)) (NP (N home))))")
+    flat, empty = tree_of("(S (V go) (V .) (V home))"), tree_of("(S (-NONE- *) (V go) (V .) (V home))")
+    for test in (flat, empty):
+        score = score_sentence(gold, test, mismatch="gold")
+        assert (score.matched, score.gold, score.test, score.words, score.tags) == (1, 3, 1, 2, 1)
+        assert score_sentence(test, gold, mismatch="gold").words == 3
+    assert score_sentence(gold, tree_of("(S (V go) (V .))"), mismatch="gold").is_error
+
+
 def test_sentences_without_a_word_that_counts_are_skipped():
     """As by EVALB, of whose figures they are not a part: neither right nor wrong."""
     dots, word = tree_of("(TOP (S (. .)))"), tree_of("(TOP (NP (NN .)))")
