@@ -35,6 +35,7 @@ _BRACKETS = {"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "\u00a0"
 _OF_DISC = {"#LRB#": "(", "#RRB#": ")"}
 """Brackets in words as disco-dop writes them."""
 _WORD_OF_DISC = re.compile(r"([0-9]{1,9})(?:=(.+))?$", re.DOTALL)
+_TAGS_OF_DISC = "Give each word a label of its own: (S (A 0=a) (B 1=b))"
 _NUMBERING = "Number the words 0, 1, 2, …, each once"
 _TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)  # A no-break space is a part of a word.
 _NUMBERED = re.compile(r"(?<=[^\s()] )[^\s()]+(?=[\s)])", re.ASCII)
@@ -399,7 +400,12 @@ def _disc_tree(
             label, children = stack.pop()
             if not children:
                 raise TreeError(path, number, f"({label}) has no children", "Write (S (A 0=a) (B 1=b))")
-            is_tag = len(children) == 1 and children[0].label == ""
+            if not label and stack:
+                raise TreeError(path, number, "a bracket without a label", "Only the outermost may have none")
+            label = label or _TOPS[0]
+            is_tag = children[0].label == ""
+            if is_tag and len(children) > 1:
+                raise TreeError(path, number, f"({label} …) has a word beside constituents", _TAGS_OF_DISC)
             node = children[0]._replace(label=label) if is_tag else _node(label, "", children)
             if not stack:
                 if behind := next(tokens, ""):

@@ -76,6 +76,10 @@ def test_what_stands_behind_a_tree_with_its_words_is_a_comment(tmp_path):
     assert trees_of(written(tmp_path, disc)) == ["(S (A a) (B b))"] * 3
 
 
+def test_the_outermost_bracket_of_discbracket_needs_no_label(tmp_path):
+    assert trees_of(written(tmp_path, "( (S (A 0=a) (B 1=b)))\n")) == ["(TOP (S (A a) (B b)))"]
+
+
 def test_brackets_in_words_of_discbracket_are_those_of_other_formats(tmp_path):
     """Disco-dop writes them with number signs."""
     disc = "(S (A 0=dog#LRB#s#RRB#) (B 1=#LRB#))\n"
@@ -203,6 +207,8 @@ def test_formats_are_told_by_the_first_line(first, kind):
             r":1: the number 2 has no word among the 2 behind the tab\. Number the words",
         ),
         ("(S (A 0=a)", r":1: brackets are not closed"),
+        ("(S ((A 0=a)) (B 1=b))", r":1: a bracket without a label\. Only the outermost may have none"),
+        ("(S 0=a (B 1=b))", r":1: \(S …\) has a word beside constituents\. Give each word a label"),
         ("(S (A 0=a))\n(S (A 0=a)) (S (A 0=b))\n", r":2: '\(' stands behind the tree\. One tree a line"),
         ("(S (A 0=a))\n(S (A 0000000001234=a))\n", r":2: '0000000001234=a' is no number=word"),
         ("(S (A 0=a) (B ))", r":1: "),
