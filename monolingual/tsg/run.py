@@ -72,7 +72,7 @@ from scfg_sampler.core.executors import threads as thread_pool
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.errors import InputError
 
-__all__ = ["Conduct", "resume_run", "start_run"]
+__all__ = ["Conduct", "read_derivations", "resume_run", "start_run", "sweeps_done"]
 
 _CHOSEN = "chosen.mrg.gz"
 _RESULTS = (CHECKPOINT, TRACE, "marginals.json", GRAMMAR, _CHOSEN, "samples/*.tsg.gz")
@@ -190,6 +190,18 @@ def resume_run(
         return learner.sample(conduct or Conduct())
 
 
+def sweeps_done(directory: PathLike, record: Mapping[str, Any]) -> int:
+    """How many sweeps a run has that `resume_run` would go on with.
+
+    Parameters
+    ----------
+    directory : path
+    record : mapping
+        What its `run.json` says.
+    """
+    return sweeps_kept(Path(directory) / CHECKPOINT, record["sweeps"])
+
+
 def _restored(directory: Path, iterations: int | None, threads: int | None) -> _Run:
     """The run of a directory that this process owns, with another number of sweeps or threads if given."""
     record = read_record(directory)
@@ -204,7 +216,7 @@ def _restored(directory: Path, iterations: int | None, threads: int | None) -> _
     iterations = run.iterations if iterations is None else iterations
     run = run._replace(iterations=iterations, threads=run.threads if threads is None else threads)
     check_run_settings(record["settings"], run)
-    sweeps = sweeps_kept(directory / CHECKPOINT, record["sweeps"])
+    sweeps = sweeps_done(directory, record)
     require_sweeps_left(directory, sweeps, run.iterations, is_finished=record["finished"])
     corpus = read_corpus(directory)
     return _Run(directory, corpus, corpus.treebank(), record["settings"], record["preparation"], run)
@@ -257,7 +269,6 @@ class _Run:
         plan, run = self.plan(executor), self.run
         place = begin_or_restore(plan, lambda: np.random.default_rng(run.seed))
         self._write_record(sweeps=place.sweep, finished=False)
-        conduct.advance(place.sweep, "")
 
         def watch(sweep: Sweep) -> None:
             said = f"log joint {sweep.info.log_joint:.0f}, {sweep.info.types} trees"

@@ -36,12 +36,16 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Continue, and say what came of it."""
     from monolingual.tsg.commands.train import report
-    from monolingual.tsg.run import Conduct, resume_run
+    from monolingual.tsg.learnt import read_record
+    from monolingual.tsg.run import Conduct, resume_run, sweeps_done
 
+    record = read_record(options.directory)
+    total = options.iterations or record["run"].iterations
+    left = max(total - sweeps_done(options.directory, record), 0)
     with (
         resumable("scfg-monolingual tsg resume", options.directory),
         elsewhere(options) as executor,
-        console.progress("sampling", options.iterations) as advance,
+        console.progress("sampling", left) as advance,
     ):
         record = resume_run(
             options.directory,

@@ -276,6 +276,19 @@ def test_a_resumed_run_is_that_of_one_never_interrupted(treebank_file, tmp_path,
         assert (through / name).read_text() == (halves / name).read_text()
 
 
+def test_what_is_left_is_told_of_a_run_that_is_gone_on_with(treebank_file, tmp_path, monkeypatch, capsys):
+    """Not at the rate of all sweeps there are."""
+    run = tmp_path / "run"
+    assert train(treebank_file, "--output", run, "--iterations", 40, "--anneal", "1:1:0") == 0
+    monkeypatch.setattr("scfg_sampler.core.console.SECONDS_BETWEEN_LINES", 0.0)
+    assert main(["tsg", "resume", str(run), "--iterations", "42"]) == 0
+    told = [line.split(",")[0] for line in capsys.readouterr().err.splitlines() if " of " in line]
+    assert {line for line in told if line.startswith("sampling: ")} == {
+        "sampling: 1 of 2",
+        "sampling: 2 of 2",
+    }
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
