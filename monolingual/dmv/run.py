@@ -26,7 +26,7 @@ from monolingual.dmv.treebank import Sentence
 from scfg_sampler.core import console
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.checkpoint import read_checkpoint_header
-from scfg_sampler.core.chains.driver import ChainPlan, begin_or_restore, drive
+from scfg_sampler.core.chains.driver import ChainPlan, Place, begin, begin_or_restore, drive
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.stored_options import require_options
 from scfg_sampler.core.files import PathLike, file_digest
@@ -140,7 +140,7 @@ def drive_training(
             unpack=lambda stored: Training(*stored),
             checkpoint_every=options.checkpoint_every,
         )
-        place = begin_or_restore(plan, lambda: np.random.default_rng(options.seed))
+        place = _first_place(plan, options)
         advance(place.sweep, "")
         try:
             state = drive(
@@ -155,6 +155,14 @@ def drive_training(
             raise
     notes = state.notes
     return Job(notes.best_job, notes.best, notes.best_score)
+
+
+def _first_place(plan: ChainPlan, options: argparse.Namespace) -> Place:
+    """Where training goes on, or begins; a checkpoint that may be overwritten stays until it does."""
+    if getattr(options, "overwrite", False):  # `dmv resume` has no such option.
+        rng = np.random.default_rng(options.seed)
+        return begin(plan, rng, plan.kernel.init(rng, None))
+    return begin_or_restore(plan, lambda: np.random.default_rng(options.seed))
 
 
 def _tell(task: Task, options: argparse.Namespace, sweep: Sweep, advance: Callable[..., Any]) -> None:

@@ -152,16 +152,14 @@ def _add_options_of_methods(parser: argparse.ArgumentParser, settings: Settings)
 
 def run(options: argparse.Namespace) -> None:
     """Learn and write."""
-    from monolingual.dmv.run import checkpoint_of, forget
+    from monolingual.dmv.run import checkpoint_of
     from scfg_sampler.errors import InputError
 
     options.rounds = _rounds(options)
     checkpoint = checkpoint_of(options.output)
-    if checkpoint is not None and checkpoint.exists():
-        if not options.overwrite:
-            hint = f"Continue it with 'dmv resume {options.output}', or give --overwrite"
-            raise InputError(checkpoint, None, "holds training that was stopped", hint)
-        forget(options.output)
+    if checkpoint is not None and checkpoint.exists() and not options.overwrite:
+        hint = f"Continue it with 'dmv resume {options.output}', or give --overwrite"
+        raise InputError(checkpoint, None, "holds training that was stopped", hint)
     execute(options)
 
 

@@ -129,6 +129,22 @@ def test_stopped_training_is_not_overwritten_unasked(place, stop_after, capsys):
     assert "model.txt: has no training to go on with" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("wrong", [["--heldout", "none.txt"], ["--prior", "2"], ["--anneal", "1:90"]])
+def test_what_cannot_begin_leaves_the_training_that_it_was_to_replace(wrong, place, stop_after, capsys):
+    stop_after(3)
+    assert train("--output", "model.txt") == 130
+    before = (place / "model.txt.checkpoint.npz").read_bytes()
+    stop_after(0)
+    assert train("--output", "model.txt", "--overwrite", *wrong) == 2
+    assert (place / "model.txt.checkpoint.npz").read_bytes() == before
+    stop_after(2)
+    assert train("--output", "model.txt", "--overwrite", "--start", "random") == 130
+    stop_after(0)
+    assert train("--output", "whole.txt", "--start", "random") == 0
+    assert call("resume", "model.txt") == 0
+    assert (place / "model.txt").read_text() == (place / "whole.txt").read_text()
+
+
 def test_other_sentences_are_refused(place, stop_after, capsys):
     stop_after(3)
     assert train("--output", "model.txt", "--heldout", "dev.txt") == 130
