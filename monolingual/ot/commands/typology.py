@@ -64,16 +64,17 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(record, indent=1, ensure_ascii=False))
         return
     print(counted(len(found.languages), "language"))
+    numbered = enumerate(zip(found.languages, observed, strict=True), start=1)
     shown = [
-        (language, mark)
-        for number, (language, mark) in enumerate(zip(found.languages, observed, strict=True))
-        if options.all or number < _SHOWN or mark
+        (f"{number}{'*' * mark}", language)
+        for number, (language, mark) in numbered
+        if options.all or number <= _SHOWN or mark
     ]
-    columns = [("input", *(f"{number}{'*' * mark}" for number, (_, mark) in enumerate(shown, start=1)))]
-    shares = ["-" if language.share is None else f"{float(language.share):.4f}" for language, _ in shown]
+    columns = [("input", *(name for name, _ in shown))]
+    shares = ["-" if language.share is None else f"{float(language.share):.4f}" for _, language in shown]
     columns.append(("share of rankings", *shares))
     for place, form in enumerate(tableaux.inputs):
-        columns.append((form, *(tableaux.outputs[language.winners[place]] for language, _ in shown)))
+        columns.append((form, *(tableaux.outputs[language.winners[place]] for _, language in shown)))
     print_table([tuple(row) for row in zip(*columns, strict=True)])
     if len(shown) < len(found.languages):
         print(f"and {len(found.languages) - len(shown)} more; --all lists them")

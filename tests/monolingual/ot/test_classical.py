@@ -252,6 +252,17 @@ def test_tokens_of_twins_are_those_of_one_output(tmp_path, capsys, tokens, marks
     assert ("1*" in capsys.readouterr().out) == marks[0]
 
 
+@pytest.mark.parametrize("more", [[], ["--all"]])
+def test_the_observed_language_has_its_number_in_the_whole_list(tmp_path, capsys, more):
+    rows = [("pa", f"x{at}", int(at == 23), f"{1 << 24 - at:025b}") for at in range(25)]
+    write_tableaux(tableaux(" ".join(f"C{at}" for at in range(25)), *rows), tmp_path / "t")
+    assert main(["ot", "typology", str(tmp_path / "t"), *more]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    found = {line[0]: line[2] for line in lines if line[0][0].isdigit()}
+    expected = {f"{at + 1}{'*' * (at == 23)}": f"x{at}" for at in range(25) if more or at < 20 or at == 23}
+    assert found == expected
+
+
 def test_typology_under_given_rankings_is_what_trying_those_gives(rng):
     for above in ([(2, 0)], [(0, 1), (1, 3)], [(3, 0), (3, 1), (2, 1)]):
         for _ in range(10):
