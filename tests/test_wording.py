@@ -28,7 +28,6 @@ monolingual.dmv.treebank: words have the head 0
 monolingual.ot.commands.compare: tokens no chance
 monolingual.ot.praat: constraints
 monolingual.ot.praat: pairs
-monolingual.ot.report: chains each
 monolingual.ot.typology: languages
 monolingual.ot.validation: tokens are too many
 monolingual.pcfg.prefixes: rules; look for fewer words

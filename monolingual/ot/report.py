@@ -40,7 +40,7 @@ from scfg_sampler.core.pages.intervals import Interval, interval_chart
 from scfg_sampler.core.reports.document import Section, note, write_document
 from scfg_sampler.core.reports.records import bar, duration, files, settings_table, spelled, tiles
 from scfg_sampler.core.reports.traces import NamedTrace, Traced, tell_disagreement, tell_traces
-from scfg_sampler.core.wording import distinct_names
+from scfg_sampler.core.wording import counted, distinct_names
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["ReportInputs", "write_report"]
@@ -175,16 +175,24 @@ def _tell_run(inputs: ReportInputs, shown: _Shown) -> list[Markup]:
         return [tiles(sizes)]
     record = posterior.record
     run, settings = record["run"], record["settings"]
-    sizes += [
-        (f"{run.iterations:,}", f"sweeps of {run.chains} chains each" if run.chains > 1 else "sweeps"),
-        (duration(record["seconds"]), "sampling"),
-    ]
     priors = {tableaux.constraints[at]: f"N({m:g}, {d:g}²)" for at, (m, d) in settings.priors.items()}
     column = spelled({**settings._asdict(), **run._asdict(), "priors": priors})
     column |= {f"version of {name}": version for name, version in record["versions"].items()}
-    column |= {"processor-seconds": f"{record['cpu_seconds']:,.1f}"}
+    chains = f"sweeps of {counted(run.chains, 'chain')}" if run.chains > 1 else "sweeps"
+    if record["finished"]:
+        sizes.append((f"{run.iterations:,}", f"{chains} each" if run.chains > 1 else chains))
+        sizes.append((duration(record["seconds"]), "sampling"))
+        column |= {"processor-seconds": f"{record['cpu_seconds']:,.1f}"}
+        unfinished = []
+    else:  # A run that was stopped did not get to say how long it took.
+        made = sum(len(trace["sweep"]) for trace in posterior.traces)
+        sizes.append((f"{made:,}", f"{chains} together" if run.chains > 1 else chains))
+        said = "The run is not finished: medians, intervals and predictions are of before it was prolonged."
+        resume = element("code", f"scfg-monolingual ot resume {inputs.run}")
+        unfinished = [note(f"{said} To go on: ", resume)]
     return [
         tiles(sizes),
+        *unfinished,
         settings_table({str(inputs.run): column}),
         files("Command and files", record["command"], {}, record["corpus"]),
     ]

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from scfg_sampler.core.chains import driver
 from scfg_sampler.core.reports.traces import NamedTrace, Traced, tell_traces
 from tests.monolingual.report.made import SHALOM, call, made_ot, made_page, made_pcfg, made_tsg
 from tests.report.test_report import SVG, XHTML, Made
@@ -198,6 +199,35 @@ def test_a_summary_that_says_something_else_of_bounds_is_refused(tmp_path, capsy
     (tmp_path / "run" / "summary.json").write_text(json.dumps(record | wrong), encoding="utf-8")
     assert call("ot", "report", tmp_path / "run", "--output", tmp_path / "page.html") == 2
     assert "summary.json: is not the summary of a grammar" in capsys.readouterr().err
+
+
+def test_of_a_run_that_was_stopped_as_it_was_prolonged_the_sweeps_made_are_told(tmp_path, monkeypatch):
+    run = made_ot(tmp_path)
+    assert call("ot", "report", run, "--output", tmp_path / "page.html") == 0
+    said = Made(tmp_path / "page.html").said("run")
+    assert "80sweeps of 2 chains each" in said
+    assert "sampling" in said
+    assert "not finished" not in said
+    real = driver.run_chain
+
+    def stopped(*arguments, **options):
+        chain = real(*arguments, **options)
+        for _ in range(20):
+            yield next(chain)
+        chain.close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver, "run_chain", stopped)
+    assert call("ot", "resume", run, "--iterations", 5000) == 130
+    assert call("ot", "report", run, "--output", tmp_path / "page.html") == 0
+    said = Made(tmp_path / "page.html").said("run")
+    assert "180sweeps of 2 chains together" in said
+    assert (
+        "The run is not finished: medians, intervals and predictions are of before it was prolonged" in said
+    )
+    assert f"scfg-monolingual ot resume {run}" in said
+    assert "sampling" not in said
+    assert "processor-seconds" not in said
 
 
 def test_predictions_of_a_posterior_are_said_to_be_those_at_its_medians(tmp_path):
