@@ -1,8 +1,8 @@
 """Runs beside each other, as in section 9 of Cohen and Johnson (2013).
 
-Of each run the mean F1 of its chains, their mean and standard deviation, rejections in a thousand sweeps, and
-processor time; of each pair of runs the two-sample Kolmogorov–Smirnov test of the F1 of their chains; and the
-densities in one picture.
+Of each run the mean F1 of its chains, their mean and standard deviation, rejections in a thousand sweeps (or
+proposals: see `summary.rejections_counted_by`), and processor time; of each pair of runs the two-sample
+Kolmogorov–Smirnov test of the F1 of their chains; and the densities in one picture.
 
 The fact a newcomer would get wrong: the sample of the test is the chains, one number each. Sweeps of one
 chain are not independent.
@@ -35,7 +35,7 @@ class Row(NamedTuple):
     f1 : float64, shape (chains,)
         Empty for runs without gold trees.
     rejections : float64, shape (chains,)
-        In a thousand sweeps.
+        In a thousand sweeps, or proposals.
     cpu_seconds : float
     """
 

@@ -17,7 +17,7 @@ from scfg_sampler.core.chains.diagnostics import MIN_SWEEPS, diagnose
 from scfg_sampler.core.chains.run_directory import require_each, require_numbers
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["require_summary", "summarise"]
+__all__ = ["rejections_counted_by", "require_summary", "summarise"]
 
 MOST_DIAGNOSED = 200
 """Of grammars with more rules only the log joint is diagnosed."""
@@ -110,12 +110,17 @@ def require_summary(found: Mapping[str, Any]) -> None:
         require_numbers(*shares.values())
 
 
+def rejections_counted_by(approach: str, sampler: str) -> str:
+    """Of what rejections are told, a thousand: sweeps that each draw until one is accepted, or proposals."""
+    return "proposals" if sampler == "collapsed" or approach == "renormalise" else "sweeps"
+
+
 def _rejections(settings: SampleSettings, chains: list[Kept]) -> dict:
     """Rejected draws of θ (of trees in the collapsed sampler), and the share of draws that were accepted.
 
-    In a thousand sweeps, if each of these draws until a draw is accepted; or in a thousand draws.
+    In a thousand of what `rejections_counted_by` says.
     """
-    is_of_sweeps = settings.sampler != "collapsed" and settings.approach != "renormalise"
+    is_of_sweeps = rejections_counted_by(settings.approach, settings.sampler) == "sweeps"
     rejected, proposed = (
         sum(getattr(kept, name) for kept in chains) for name in ("all_rejections", "all_proposals")
     )

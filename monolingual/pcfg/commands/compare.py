@@ -14,8 +14,9 @@ def add_parser(subparsers) -> None:
         "compare",
         help="runs beside each other: F1, rejections, time, Kolmogorov-Smirnov tests",
         description="Say of each run the mean and standard deviation of its chains' F1, the rejections in a "
-        "thousand sweeps and the processor time, and of each pair of runs whether the F1 of their chains "
-        "differ (two-sample Kolmogorov-Smirnov test).",
+        "thousand sweeps (of renormalise and collapsed runs in a thousand proposals) and the processor time, "
+        "and of each pair of runs whether the F1 of their chains differ (two-sample Kolmogorov-Smirnov "
+        "test).",
         epilog="example:\n  scfg-monolingual pcfg compare run.tight run.sink --plot f1.svg",
     )
     parser.add_argument("runs", metavar="RUN", nargs="+", help="run directory")

@@ -326,9 +326,12 @@ def read_data(options: argparse.Namespace, model):
 
 def report(summary: dict, output: str) -> None:
     """Say what a run came to."""
+    from monolingual.pcfg.summary import rejections_counted_by
+
     console.say(
         f"{counted(summary['draws'], 'draw')} in {summary['cpu_seconds']:.2f} s of processor time; "
-        f"{summary['rejections_per_thousand']:.1f} rejections in a thousand sweeps"
+        f"{summary['rejections_per_thousand']:.1f} rejections in a thousand "
+        f"{rejections_counted_by(summary['approach'], summary['sampler'])}"
     )
     worst = max((d["rhat"] for d in summary["convergence"].values() if d["rhat"]), default=None)
     if worst is not None:

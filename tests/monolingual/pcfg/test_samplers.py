@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
 
+from monolingual.cli import main
 from monolingual.pcfg.approaches import APPROACHES
 from monolingual.pcfg.collapsed import collapsed_kernel
 from monolingual.pcfg.gibbs import gibbs_kernel
@@ -139,6 +143,29 @@ def test_proposals_that_were_made_are_counted(catalan_model, rng, approach, prop
     _, info = kernel.step(rng, kernel.init(rng, np.array([0.4, 0.6])))
     assert info.all_proposals == 30 * a_sweep
     assert 0 <= info.all_rejections <= info.all_proposals
+
+
+@pytest.mark.parametrize(
+    ("options", "of_what"),
+    [
+        ("--approach renormalise", "proposals"),
+        ("--sampler collapsed", "proposals"),
+        ("--approach only-tight", "sweeps"),
+    ],
+)
+def test_rejections_are_told_of_a_thousand_of_what_they_are_counted_by(tmp_path, capsys, options, of_what):
+    (tmp_path / "grammar").write_text("S -> S S [0.5] | 'a' [0.5]\n")
+    (tmp_path / "text").write_text("a a a\na a\n")
+    run = tmp_path / "run"
+    given = ["--sentences", str(tmp_path / "text"), "--iterations", "200", "--output", str(run)]
+    assert main(["pcfg", "sample", str(tmp_path / "grammar"), *given, *options.split()]) == 0
+    found = re.search(r"; ([0-9.]+) rejections in a thousand (\w+)\n", capsys.readouterr().err)
+    assert found is not None
+    assert found[2] == of_what
+    told = json.loads((run / "summary.json").read_text())
+    share = told["rejections"] / 200 if of_what == "sweeps" else 1.0 - told["acceptance"]
+    assert float(found[1]) == pytest.approx(1000.0 * share, abs=0.051)
+    assert of_what == "proposals" or share > 0.0
 
 
 def test_proposals_of_the_only_tight_approach_are_its_tries(catalan_model, rng):
