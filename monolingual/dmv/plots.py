@@ -67,8 +67,17 @@ def correlations(matrix: np.ndarray) -> np.ndarray:
 
 
 def plot_covariances(path: PathLike, tags: Sequence[str], matrices: dict[str, np.ndarray]) -> None:
-    """Draw matrices as heat maps beside each other: variances on the diagonal, correlations off it."""
-    from matplotlib.figure import Figure
+    """Draw correlations as heat maps beside each other, those of tags with themselves left out.
+
+    Raises
+    ------
+    SettingsError
+        matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise SettingsError("--plot needs matplotlib: pip install 'scfg-sampler[report]'") from None
 
     figure = Figure(figsize=(6.0 * len(matrices), 6.0), layout="constrained")
     grid: Any = figure.subplots(1, len(matrices), squeeze=False)

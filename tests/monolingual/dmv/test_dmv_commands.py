@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import warnings
 
 import numpy as np
@@ -264,6 +265,15 @@ def test_covariances_are_printed_and_drawn(place, capsys):
     pytest.importorskip("matplotlib")
     assert call("covariances", "m.npz", "--head", "VB", "--plot", "heat.svg", "--quiet") == 0
     assert "<svg" in (place / "heat.svg").read_text()
+
+
+def test_without_matplotlib_covariances_say_what_drawing_needs(place, capsys, monkeypatch):
+    method = ["--method", "vb-em-logistic-normal", "--rounds", "1", "--quiet"]
+    assert call("train", "train.txt", "--output", "m.txt", "--covariances", "m.npz", *method) == 0
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert call("covariances", "m.npz", "--head", "VB", "--plot", "heat.svg") == 2
+    assert "--plot needs matplotlib: pip install 'scfg-sampler[report]'" in capsys.readouterr().err
+    assert not (place / "heat.svg").exists()
 
 
 @pytest.mark.parametrize(
