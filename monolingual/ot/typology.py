@@ -18,11 +18,14 @@ one output here, named by the first.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
+
+import numpy as np
 
 from monolingual.ot.demotion import Pair, is_consistent
 from monolingual.ot.orderings import telling_conjuncts
@@ -122,22 +125,33 @@ def factorial_typology(
 def ranking_share(pairs: Sequence[Pair]) -> Fraction:
     """The share of all rankings that satisfy some pairs; constraints in none of them change nothing.
 
+    Of more than 20 constraints the numbers are too large to count.
+
     >>> ranking_share([(frozenset({0, 1}), frozenset({2}))])
     Fraction(2, 3)
     """
     active = sorted(frozenset[int]().union(*(winner | loser for winner, loser in pairs)))
     bit = {constraint: 1 << place for place, constraint in enumerate(active)}
-    masks = [(sum(bit[c] for c in winner), sum(bit[c] for c in loser)) for winner, loser in pairs]
-    full = (1 << len(active)) - 1
-    ways = {full: 1}  # Of a set that stands above, the ways to rank the others.
-    for above in range(full - 1, -1, -1):
-        forbidden = above
-        for winner, loser in masks:
-            if not winner & above:
-                forbidden |= loser
-        free = full & ~forbidden
-        ways[above] = sum(ways[above | 1 << place] for place in range(len(active)) if free >> place & 1)
-    return Fraction(ways[0], math.factorial(len(active)))
+    size = len(active)
+    above = np.arange(1 << size)  # All sets, as bits.
+    forbidden = above.copy()
+    for winner, loser in pairs:
+        has_none = above & sum(bit[c] for c in winner) == 0
+        forbidden[has_none] |= sum(bit[c] for c in loser)
+    ways = np.zeros(1 << size, dtype=np.int64)  # Of a set that stands above, the ways to rank the others.
+    ways[-1] = 1
+    for sets in _by_size(size):
+        blocked = forbidden[sets]
+        for place in range(size):
+            ways[sets] += np.where(blocked >> place & 1, 0, ways[sets | 1 << place])
+    return Fraction(int(ways[0]), math.factorial(size))
+
+
+@functools.lru_cache(maxsize=2)
+def _by_size(size: int) -> list[np.ndarray]:
+    """The sets of so many constraints but the whole one, those of a size together, the largest first."""
+    number = np.bitwise_count(np.arange(1 << size))
+    return [np.flatnonzero(number == members) for members in range(size - 1, -1, -1)]
 
 
 def _language(winners: tuple[int, ...], pairs: frozenset[Pair], given: frozenset[Pair]) -> Language:
