@@ -25,7 +25,7 @@ __all__ = ["find_rules", "list_shapes", "tell_rule"]
 
 _MOST_RULES = 200
 _LOOKED_AT = 400
-"""Pairs that hold the words of a rule and whose derivations are looked at."""
+"""Pairs that hold the words of a rule and whose derivations are looked at, at the most."""
 _SENTENCES = 20
 
 
@@ -74,7 +74,10 @@ def list_shapes(sources: Sources, question: Question) -> dict[str, Any]:
 
 
 def tell_rule(sources: Sources, question: Question) -> dict[str, Any]:
-    """The sentence pairs whose derivations, in the last state of the run, use a rule."""
+    """The sentence pairs whose derivations, in the last state of the run, use a rule: the first of them.
+
+    Of the `candidates`, which hold the words of the rule, the first `looked_at` have been looked at.
+    """
     question.require_known(("of", "rule"))
     explored = sources.with_rules(question)
     text = question.text("rule", most=None)
@@ -83,11 +86,12 @@ def tell_rule(sources: Sources, question: Question) -> dict[str, Any]:
         raise QuestionError(f"{explored.name} is a system, which does not say where its rules come from")
     last = explored.last
     candidates = np.unique(pairs_with_words(last.bank.corpus, wanted) % last.bank.num_sentences)
-    looked = candidates[:_LOOKED_AT].tolist()
+    looked_at = 0
     sentences: list[dict[str, Any]] = []
-    for number in looked:
+    for number in candidates[:_LOOKED_AT].tolist():
         if len(sentences) == _SENTENCES:
             break
+        looked_at += 1
         with explored.lock:
             derivation = last_derivation(last, number)
         places = [] if derivation is None else _places(derivation, text)
@@ -95,7 +99,8 @@ def tell_rule(sources: Sources, question: Question) -> dict[str, Any]:
             source, target = pair_words(last.bank.corpus, number)
             pair = {"number": number, "source": source, "target": target}
             sentences.append(pair | {"places": places})
-    return {"rule": text, "shown": readable(text), "candidates": len(candidates), "sentences": sentences}
+    told = {"rule": text, "shown": readable(text), "candidates": len(candidates), "looked_at": looked_at}
+    return told | {"sentences": sentences}
 
 
 def _parsed(text: str) -> Rule:

@@ -299,6 +299,23 @@ def test_rules_are_searched_and_lead_to_their_pairs(view):
     assert NASTY["f0"] in page.inner_text("#pair-texts")
 
 
+@pytest.mark.parametrize("found", [0, 1])
+@pytest.mark.parametrize(
+    ("candidates", "said"), [(1310, "Of the first 400 of 1,310 pairs"), (400, "ast derivation")]
+)
+def test_rule_is_not_said_to_be_unused_where_nobody_has_looked(view, candidates, said, found):
+    page = view("programs")
+    pair = {"number": 0, "source": ["a"], "target": ["b"], "places": []}
+    answer = {"candidates": candidates, "looked_at": 400, "sentences": [pair] * found}
+    page.route("**/rule", lambda route: route.fulfill(json=answer))
+    page.click("nav a[href='#grammar']")
+    page.click("#rules summary >> nth=0")
+    page.wait_for_selector("#rules ul", state="attached")
+    shown = page.inner_text("#rules details >> nth=0")
+    assert said in shown
+    assert ("No last" in shown) == (candidates == 400 and not found)
+
+
 def test_translations_of_two_systems_stand_beside_each_other(view):
     page = view("translation")
     line = " ".join(nasty_pairs()[0].source) + " unknown"

@@ -211,6 +211,22 @@ def test_rule_comes_from_the_pairs_whose_derivations_use_it(ask):
     assert found == {number: sorted(spans) for number, spans in sorted(expected.items())[:20]}
 
 
+def test_rule_is_told_with_how_many_pairs_were_looked_at(ask, monkeypatch):
+    rule = ask("/grammar", shape="w -> w", number=1)["rules"][0]["rule"]
+    whole = ask("/rule", rule=rule)
+    numbers = [each["number"] for each in whole["sentences"]]
+    assert 1 < len(numbers) < 20
+    assert whole["looked_at"] == whole["candidates"]
+    monkeypatch.setattr("scfg_sampler.explore.grammar._LOOKED_AT", 1)
+    part = ask("/rule", rule=rule)
+    assert (part["candidates"], part["looked_at"]) == (whole["candidates"], 1)
+    monkeypatch.setattr("scfg_sampler.explore.grammar._SENTENCES", 1)
+    monkeypatch.setattr("scfg_sampler.explore.grammar._LOOKED_AT", whole["candidates"])
+    first = ask("/rule", rule=rule)
+    assert [each["number"] for each in first["sentences"]] == numbers[:1]
+    assert 1 <= first["looked_at"] < whole["candidates"]
+
+
 def test_translation_is_that_of_the_command(ask, explored_directory, tmp_path, capsys):
     lines = [" ".join(pair.source) for pair in nasty_pairs()[:6]]
     (tmp_path / "in").write_text("".join(line + "\n" for line in lines))

@@ -89,11 +89,18 @@ async function fill(body, rule, table_) {
   const links = rule.alignment.map((link) => link.join("-")).join(" ");
   body.append(table(["feature", "value"], rows), links ? make("p", { class: "soft" }, `alignment ${links}`) : "");
   if (table_ >= state.about.runs.length) return;
-  const { sentences, candidates } = await ask("/rule", { of: table_, rule: rule.rule });
-  const said = sentences.length
-    ? `Used in the last derivations of ${sentences.length === 20 ? "these and other pairs" : "these pairs"}:`
-    : `No last derivation uses it, of the ${candidates} pairs looked at first that hold its words; earlier ones did.`;
-  body.append(make("p", {}, said), make("ul", { class: "list" }, sentences.map((each) => sentence(each, table_))));
+  const answer = await ask("/rule", { of: table_, rule: rule.rule });
+  body.append(make("p", {}, whereUsed(answer)), make("ul", { class: "list" }, answer.sentences.map((each) => sentence(each, table_))));
+}
+
+/** Where a rule is used, as far as that was looked for. */
+function whereUsed({ sentences, candidates, looked_at: lookedAt }) {
+  if (lookedAt < candidates) {
+    const among = `Of the first ${lookedAt.toLocaleString("en")} of ${counted(candidates, "pair")} that hold its words,`;
+    return sentences.length ? `${among} these use it in their last derivations:` : `${among} none uses it in its last derivation.`;
+  }
+  if (sentences.length) return "Used in the last derivations of these pairs:";
+  return `No last derivation uses it, of ${counted(candidates, "pair")} with its words; it was counted in other states.`;
 }
 
 function sentence(each, run) {
