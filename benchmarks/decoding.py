@@ -22,11 +22,12 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.commands import add_search_options, load_models
-from decoder.translation.decoder import Decoder, in_order
+from decoder.translation.decoder import Decoder
 from decoder.translation.settings import SEARCHES
 from decoder.translation.weights import read_weights
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import read_lines
+from scfg_sampler.core.streams import in_order
 
 
 class Row(NamedTuple):
