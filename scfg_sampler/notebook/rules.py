@@ -179,12 +179,13 @@ class Rules(Sequence[Rule]):
         Returns
         -------
         dict of str to array
-            `source`, `target`: strings, as rule tables spell them; `alignment`: strings, `0-0 1-2`; `count`:
-            float64; then every feature by its name, float32.
+            `left`, the left-hand sides, of rules with labels; `source`, `target`: strings, as rule tables
+            spell them; `alignment`: strings, `0-0 1-2`; `count`: float64; then every feature, float32.
         """
         spelled = [format_rule(each._replace(features={})).split(" ||| ") for each in self]
         columns: dict[str, np.ndarray] = {}
-        for place, name in ((1, "source"), (2, "target"), (4, "alignment")):
+        fields_of = [(1, "source"), (2, "target"), (4, "alignment")]
+        for place, name in fields_of if self.table.labels is None else [(0, "left"), *fields_of]:
             column = np.empty(len(spelled), object)
             column[:] = [fields[place].strip() if place < len(fields) else "" for fields in spelled]
             columns[name] = column
@@ -218,8 +219,9 @@ class Rules(Sequence[Rule]):
     def _repr_html_(self) -> str:
         rows = []
         for each in self[:SHOWN]:
-            text = readable(format_rule(each._replace(features={})).split(" ||| ", 1)[1])
-            rows.append((text, *(f"{each.features[name]:.4g}" for name in self.table.feature_names)))
+            text = format_rule(each._replace(features={}))
+            shown = readable(text if self.table.labels else text.removeprefix("[X] ||| "))
+            rows.append((shown, *(f"{each.features[name]:.4g}" for name in self.table.feature_names)))
         return html_table(counted(len(self), "rule"), ("rule", *self.table.feature_names), rows)
 
 

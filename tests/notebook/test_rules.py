@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -135,3 +137,16 @@ def test_pruning_asks_for_no_more_than_it_uses(corpus, tmp_path):
     assert len(uncounted.prune()) == 1
     with pytest.raises(InputError, match="has no feature LogCount"):
         uncounted.prune(keep=1)
+
+
+def test_rules_that_differ_in_their_left_hand_side_alone_are_told_apart(tmp_path):
+    lines = [f"[{left}] ||| a ||| A ||| LogForward=-1\n" for left in ("N", "X")]
+    (tmp_path / "table").write_text("".join([*lines, "[X] ||| a [N,1] ||| A [N,1] ||| LogForward=0\n"]))
+    rules = scfg_sampler.read_rules(tmp_path / "table")
+    assert rules.to_columns()["left"].tolist() == ["[N]", "[X]", "[X]"]
+    shown = re.findall("<td>([^<]*→[^<]*)</td>", rules._repr_html_())
+    assert shown == ["N: a → A", "X: a → A", "X: a N① → A N①"]
+    (tmp_path / "plain").write_text(lines[1])
+    plain = scfg_sampler.read_rules(tmp_path / "plain")
+    assert "left" not in plain.to_columns()
+    assert "<td>a → A</td>" in plain._repr_html_()
