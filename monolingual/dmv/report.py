@@ -70,7 +70,7 @@ class ReportInputs(NamedTuple):
 
 
 def write_report(inputs: ReportInputs, output: PathLike) -> int:
-    """Write the page; how many characters it has.
+    """Write the page; how many bytes it has.
 
     Raises
     ------

@@ -73,7 +73,7 @@ class _Draws(NamedTuple):
 
 
 def write_report(run: PathLike, output: PathLike, title: str = "") -> int:
-    """Write a page about a run; how many characters it has.
+    """Write a page about a run; how many bytes it has.
 
     Parameters
     ----------

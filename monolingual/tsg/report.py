@@ -71,7 +71,7 @@ class _Opened(NamedTuple):
 
 
 def write_report(runs: Sequence[PathLike], output: PathLike, title: str = "", shown: int = 6) -> int:
-    """Write a page about runs; how many characters it has.
+    """Write a page about runs; how many bytes it has.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ class ReportInputs(NamedTuple):
 def write_report(
     inputs: ReportInputs, output: PathLike, advance: Callable[[int, str], Any] = lambda steps, note: None
 ) -> int:
-    """Write the page; how many characters it has.
+    """Write the page; how many bytes it has.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Section(NamedTuple):
 
 
 def write_document(title: str, sections: Sequence[Section], output: PathLike) -> int:
-    """Write a report; how many characters it has.
+    """Write a report; how many bytes it has.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def write_document(title: str, sections: Sequence[Section], output: PathLike) ->
     )
     with atomic_output(output) as stream:
         stream.write(text)
-    return len(text)
+    return len(text.encode())
 
 
 def note(*content: Content) -> Markup:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scfg_sampler.core.pages.elements import Markup, element, page, table, words
+from scfg_sampler.core.reports.document import Section, write_document
 
 XHTML = "{http://www.w3.org/1999/xhtml}"
 
@@ -58,3 +59,9 @@ def test_rows_of_a_table_have_names_and_numbers_are_aligned():
 
 def test_words_keep_their_direction():
     assert words("שלום <b>") == '<bdi dir="auto">שלום &lt;b&gt;</bdi>'
+
+
+def test_document_has_as_many_bytes_as_is_said(tmp_path):
+    sections = [Section("Größe", "size", [element("p", "彼 は 学生")])]
+    size = write_document("ナース", sections, tmp_path / "page")
+    assert size == (tmp_path / "page").stat().st_size
