@@ -156,7 +156,16 @@ def tell_traces(runs: Sequence[RunOnPage]) -> list[Markup]:
     burn_in = max(run.record["run"]["burn_in"] for run in runs)
     traced = [chain for run in runs for chain in run.chains if (chain / TRACE).exists()]
     remarks = [note(f"{reason}.") for reason in incomparable(traced)]
-    return remarks + tell_curves(named, Traced(_CURVES, {"tables": "tables"}), burn_in)
+    where = "in averaged counts alone" if any(map(_averages_burn_in, runs)) else "nowhere"
+    traced_here = Traced(_CURVES, {"tables": "tables"}, burn_in_counts=where)
+    return remarks + tell_curves(named, traced_here, burn_in)
+
+
+def _averages_burn_in(run: RunOnPage) -> bool:
+    """Whether the states that the paper averages, every so many sweeps, begin before the burn-in ends."""
+    settings = run.record["run"]  # Of any version: of what it may lack nothing is said.
+    every, until = settings.get("average_every", 0), settings.get("average_until", 0)
+    return type(every) is type(until) is int and 0 < every <= min(settings["burn_in"], until)
 
 
 def _label(runs: Sequence[RunOnPage], run: RunOnPage, chain: int) -> str:

@@ -426,6 +426,17 @@ def test_short_chains_are_said_to_be_too_short(tmp_path):
     assert "pairs" not in made.names()
 
 
+@pytest.mark.parametrize(
+    ("every", "where"), [(0, "nowhere"), (2, "in averaged counts alone"), (5, "nowhere")]
+)
+def test_burn_in_is_said_to_count_where_it_does(tmp_path, every, where):
+    run = tmp_path / "run"
+    options = ["--iterations", "6", "--burn-in", "4", "--average-every", str(every)]
+    assert sample(write_corpus(tmp_path, some_pairs()), run, *options) == 0
+    assert report(run, "--output", tmp_path / "r.html", "--pairs", "0") == 0
+    assert f"they count {where}." in Made(tmp_path / "r.html").said("traces")
+
+
 TEST_SET = ("--source", "TEXT", "--references", "TEXT")
 
 

@@ -42,6 +42,8 @@ class Traced(NamedTuple):
     """Columns that are judged besides these."""
     unit: str = "sweep"
     """What curves are drawn over."""
+    burn_in_counts: str = "nowhere"
+    """Where sweeps of the burn-in count."""
 
 
 def tell_traces(
@@ -74,7 +76,7 @@ def tell_traces(
             charts.append(line_chart(Axes(title, traced.unit, before=burn_in), curves))
     out.append(element("div", charts, class_="charts"))
     if burn_in > 0:
-        said = f"Sweeps before {burn_in:,}, shaded, are burn-in: they count nowhere."
+        said = f"Sweeps before {burn_in:,}, shaded, are burn-in: they count {traced.burn_in_counts}."
         out.append(element("p", said, class_="soft"))
     titles = {**traced.drawn, **traced.judged}
     chosen = [each.columns for each in named] if draws is None else draws
