@@ -217,7 +217,13 @@ def described(sources: Sources, version: str) -> dict[str, Any]:
     return {
         "version": version,
         "runs": [
-            {"name": each.name, "pairs": each.num_pairs, "alignments": each.num_alignments}
+            {
+                "name": each.name,
+                "pairs": each.num_pairs,
+                "alignments": each.num_alignments,
+                "operator": each.last.settings.operator,
+                "choose": each.last.settings.choose,
+            }
             for each in sources.runs
         ],
         "systems": [

@@ -363,6 +363,29 @@ def test_rules_without_counts_are_not_said_to_be_in_their_order(view, has_counts
     assert ("count " in page.inner_text("#rules")) == has_counts
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"operator": "rejection"}, "In each sweep the sampler proposes a whole derivation, and takes"),
+        ({"choose": "sentence"}, "In each sweep the sampler first proposes a whole derivation"),
+        ({"choose": "phrase"}, "At each node the sampler chooses"),
+    ],
+)
+def test_what_a_sweep_does_is_told_as_the_run_has_it(view, settings, said):
+    page = view("programs")
+
+    def about(route):
+        told = route.fetch().json()
+        route.fulfill(json=told | {"runs": [run | settings for run in told["runs"]]})
+
+    page.route("**/about", about)
+    page.reload()
+    page.click("nav a[href='#pairs']")
+    page.wait_for_selector("#pair:not([hidden])")
+    assert page.inner_text("#steps-note").startswith(said)
+    assert ("At each node" in page.inner_text("#steps-note")) == ("operator" not in settings)
+
+
 def test_moved_weight_changes_what_comes_out(view):
     page = view("translation")
     page.fill("#text", "a unknown b")

@@ -439,7 +439,8 @@ def test_pair_under_one_of_several_alignments_says_which(tmp_path, ask):
     (tmp_path / "other").write_text("".join("0-0\n" for _ in pairs))
     assert sample([*options, str(tmp_path / "other")], tmp_path / "run", "--iterations", "2") == 0
     several = open_sources([tmp_path / "run"])
-    assert described(several, "")["runs"] == [{"name": "run", "pairs": 2 * len(pairs), "alignments": 2}]
+    told = {"name": "run", "pairs": 2 * len(pairs), "alignments": 2}
+    assert described(several, "")["runs"] == [told | {"operator": "top-down", "choose": "none"}]
     paths = answers(several)
     found = paths["/pair"](Question({"number": len(pairs) + 3}))
     assert found["place"] == {"pair": 3, "alignment": 2}

@@ -174,10 +174,18 @@ async function showPair(question, otherwise = clearPair) {
 }
 
 function stepsNote(pair) {
-  const base = "At each node the sampler chooses how the phrase is built, and whether a rule begins there, with the weights shown.";
+  const base = moves(run() ?? {});
   if (!state.about.runs.length) return `${base} There is no run here, so no rule has been seen anywhere else.`;
   if (pair.number === null) return `${base} The pair begins with a rule at every phrase, and sees the rules of all pairs of ${run().name}.`;
   return `${base} It begins with the derivation that ${run().name} ended with, given those of all other pairs.`;
+}
+
+/** What a sweep of a run does with a pair. */
+function moves({ operator, choose }) {
+  const proposes = "proposes a whole derivation, and takes it or not";
+  if (operator === "rejection") return `In each sweep the sampler ${proposes}, with the weights shown.`;
+  const first = choose === "sentence" ? `In each sweep the sampler first ${proposes}. ` : "";
+  return `${first}At each node the sampler chooses how the phrase is built, and whether a rule begins there, with the weights shown.`;
 }
 
 // ---- Phrases -------------------------------------------------------------------------------------
