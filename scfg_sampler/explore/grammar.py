@@ -19,7 +19,7 @@ from scfg_sampler.report.comparison import pairs_with_words
 from scfg_sampler.report.grammar import rule_text
 from scfg_sampler.report.shapes import shape_rows
 from scfg_sampler.rules.table import RuleTable, rule
-from scfg_sampler.rules.text import Rule, parse_rule
+from scfg_sampler.rules.text import Rule, label_texts, parse_rule
 
 __all__ = ["find_rules", "list_shapes", "tell_rule"]
 
@@ -56,7 +56,8 @@ def _matching(table: RuleTable, source: str, target: str) -> np.ndarray:
 
 def _plain(table: RuleTable, row: int) -> dict[str, Any]:
     found = rule(table, row)
-    text = rule_text(table, row)
+    head = "" if table.labels is None else f"[{label_texts(found)[0]}] ||| "
+    text = head + rule_text(table, row)
     return {
         "rule": text,
         "shown": readable(text),

@@ -8,7 +8,7 @@ import numpy as np
 
 from decoder.search.cube import FINISH
 from decoder.system.system import System
-from decoder.translation.derivations import derivation_record, rule_sides, spell
+from decoder.translation.derivations import derivation_record, label_of, rule_sides, spell
 from decoder.translation.drawing import draw_svg
 from decoder.translation.results import SearchResult, Translation
 from scfg_sampler.core.wording import counted
@@ -83,8 +83,14 @@ def _details(system: System, result: SearchResult, best: Translation) -> dict[st
     """The derivation as data and as a picture, and the rules that the search kept, span by span."""
     record = derivation_record(system.decoder, result, best, 0)
     for node in record["nodes"]:
-        node["shown"] = f"{spell(node['source'])} → {spell(node['target'])}"
+        node["shown"] = _shown(system, node["symbol"], node["source"], node["target"])
     return {"derivation": record, "picture": draw_svg(record), "spans": _spans(system, result)}
+
+
+def _shown(system: System, symbol: str, source: list, target: list) -> str:
+    """A rule for people; what it makes comes first where that may have other labels than X."""
+    head = "" if system.decoder.grammar.labels is None else f"{symbol}: "
+    return f"{head}{spell(source)} → {spell(target)}"
 
 
 def _spans(system: System, result: SearchResult) -> list[dict[str, Any]]:
@@ -110,11 +116,12 @@ def _spans(system: System, result: SearchResult) -> list[dict[str, Any]]:
     spans = []
     for cell, rules in sorted(by_cell.items(), key=lambda item: _span(result, item[0])):
         begin, end = _span(result, cell)
+        label = label_of(decoder, chart, cell)
         rules.sort(key=lambda each: (-each[2], -each[1]))
         shown = []
         for row, score, posterior in rules[:_RULES_OF_A_SPAN]:
             _, source, target = rule_sides(decoder, result, row, begin)
-            text = f"{spell(source)} → {spell(target)}"
+            text = _shown(system, label, source, target)
             shown.append({"shown": text, "score": score, "posterior": posterior})
         matching = _matching(system, result, cell)
         spans.append({"span": [begin, end], "matching": matching, "kept": len(rules), "rules": shown})

@@ -188,6 +188,27 @@ def test_rules_of_a_system_may_have_no_counts_or_any(tmp_path, explored_director
     json.dumps([answer, paths["/shapes"](Question({}))], allow_nan=False)
 
 
+def test_rules_with_labels_say_what_they_make(tmp_path, explored_directory):
+    rules = ["[NP] ||| a [N,1] ||| A [N,1] ||| F=2", "[N] ||| b ||| B ||| F=1", "[NP] ||| b ||| B ||| F=1"]
+    (tmp_path / "table").write_text("".join(f"{each}\n" for each in rules))
+    weights = {"F": 1, "LanguageModel": 0.1, "Glue": -1, "PassThrough": -1}
+    (tmp_path / "w.json").write_text(json.dumps(weights))
+    options = ["--grammar", tmp_path / "table", "--lm", explored_directory / "lm.arpa"]
+    options += ["--weights", tmp_path / "w.json", "--output", tmp_path / "system"]
+    assert decoder(["bundle", *map(str, options), "--quiet"]) == 0
+    paths = answers(open_sources([tmp_path / "system"]))
+    found = paths["/grammar"](Question({}))["rules"]
+    assert {each["rule"]: each["shown"] for each in found} == {
+        "[NP] ||| a [N,1] ||| A [N,1]": "NP: a N① → A N①",
+        "[N] ||| b ||| B": "N: b → B",
+        "[NP] ||| b ||| B": "NP: b → B",
+    }
+    answer = paths["/translate"](Question({"text": "a b", "details": True}))
+    assert [each["shown"] for each in answer["derivation"]["nodes"]][2:] == ["NP: a ① → A ①", "N: b → B"]
+    spans = {(*each["span"], rule["shown"]) for each in answer["spans"] for rule in each["rules"]}
+    assert {(0, 2, "NP: a ① → A ①"), (1, 2, "N: b → B"), (1, 2, "NP: b → B")} <= spans
+
+
 def test_shapes_are_shapes(ask):
     shapes = ask("/shapes")["shapes"]
     for shape in shapes[:5]:
