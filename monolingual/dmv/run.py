@@ -25,7 +25,7 @@ from monolingual.dmv.training import Job, Round, Task, Training, stored_type, tr
 from monolingual.dmv.treebank import Sentence
 from scfg_sampler.core import console
 from scfg_sampler.core.chains.chain import Sweep
-from scfg_sampler.core.chains.checkpoint import read_checkpoint_header
+from scfg_sampler.core.chains.checkpoint import read_checkpoint_header, sweeps_kept
 from scfg_sampler.core.chains.driver import ChainPlan, Place, begin, begin_or_restore, drive
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.stored_options import require_options
@@ -93,6 +93,12 @@ def read_options(output: PathLike, parser: argparse.ArgumentParser) -> dict[str,
     return options
 
 
+def rounds_done(options: argparse.Namespace) -> int:
+    """How many rounds a checkpoint has from which `drive_training` goes on with such options."""
+    checkpoint = checkpoint_of(options.output)
+    return 0 if checkpoint is None or _begins_again(options) else sweeps_kept(checkpoint, 0)
+
+
 def forget(output: PathLike) -> None:
     """Remove the checkpoint of a model, if there is one."""
     checkpoint = checkpoint_of(output)
@@ -141,7 +147,6 @@ def drive_training(
             checkpoint_every=options.checkpoint_every,
         )
         place = _first_place(plan, options)
-        advance(place.sweep, "")
         try:
             state = drive(
                 plan,
@@ -157,9 +162,14 @@ def drive_training(
     return Job(notes.best_job, notes.best, notes.best_score)
 
 
+def _begins_again(options: argparse.Namespace) -> bool:
+    """Whether a checkpoint is not gone on with; `dmv resume` has no such option."""
+    return getattr(options, "overwrite", False)
+
+
 def _first_place(plan: ChainPlan, options: argparse.Namespace) -> Place:
     """Where training goes on, or begins; a checkpoint that may be overwritten stays until it does."""
-    if getattr(options, "overwrite", False):  # `dmv resume` has no such option.
+    if _begins_again(options):
         rng = np.random.default_rng(options.seed)
         return begin(plan, rng, plan.kernel.init(rng, None))
     return begin_or_restore(plan, lambda: np.random.default_rng(options.seed))

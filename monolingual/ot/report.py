@@ -184,7 +184,7 @@ def _tell_run(inputs: ReportInputs, shown: _Shown) -> list[Markup]:
         sizes.append((duration(record["seconds"]), "sampling"))
         column |= {"processor-seconds": f"{record['cpu_seconds']:,.1f}"}
         unfinished = []
-    else:  # A run that was stopped did not get to say how long it took.
+    else:  # A run that was killed did not get to say how long it took.
         made = sum(len(trace["sweep"]) for trace in posterior.traces)
         sizes.append((f"{made:,}", f"{chains} together" if run.chains > 1 else chains))
         said = "The run is not finished: medians, intervals and predictions are of before it was prolonged."

@@ -62,6 +62,7 @@ __all__ = [
     "read_run",
     "resume_run",
     "start_run",
+    "sweeps_done",
     "warn_of_tableaux",
 ]
 
@@ -170,6 +171,11 @@ def resume_run(
         return _resume(Path(output), iterations, check, advance)
 
 
+def sweeps_done(directory: PathLike) -> list[int]:
+    """How many sweeps each chain of a run has that was begun, from which `resume_run` goes on."""
+    return [sweeps_kept(path, 0) for path in Path(directory).glob(f"{CHAINS}/{CHECKPOINT}")]
+
+
 def _resume(output: Path, iterations: int | None, check: bool, advance: Callable[[int, str], Any]) -> dict:
     """`resume_run` of a directory that this process owns."""
     record = read_run(output)
@@ -178,7 +184,7 @@ def _resume(output: Path, iterations: int | None, check: bool, advance: Callable
         require_beyond_burn_in(iterations, run.burn_in)
         run = run._replace(iterations=iterations)
         check_run_settings(run)
-    sweeps = [sweeps_kept(path, 0) for path in output.glob(f"{CHAINS}/{CHECKPOINT}")]
+    sweeps = sweeps_done(output)
     if record["finished"]:
         sweeps.append(record["sweeps"])
     require_sweeps_left(output, max(sweeps, default=0), run.iterations, is_finished=record["finished"])
@@ -323,7 +329,6 @@ class _Run:
         chain_directory(self.directory, number).mkdir(exist_ok=True)
         plan = self._plan(number, kernel)
         start = begin_or_restore(plan, lambda: np.random.default_rng(seed))
-        advance(min(start.sweep, self.run.iterations), "")
 
         def watch(sweep: Sweep) -> None:
             advance(1, f"chain {number}, log joint {sweep.info.log_joint:.0f}")

@@ -158,7 +158,7 @@ def _tell_run(run: _Run) -> list[Markup]:
         ]
         if "f1" in summary:
             sizes.append((f"{summary['f1']:.4f}", "F1 of the trees"))
-    if run.record["finished"]:  # A run that was stopped did not get to say how long it took.
+    if run.record["finished"]:  # A run that was killed did not get to say how long it took.
         sizes.append((duration(run.record["seconds"]), "sampling"))
     options = {name: value for name, value in settings["options"].items() if value not in (None, False, "")}
     own = {name: value for name, value in settings.items() if name not in ("options", "digests")}

@@ -221,7 +221,6 @@ class _Chain:
         shared, plan = self._shared, self._plan
         blocks = shared.settings.iterations // shared.block
         place = restore(plan) if plan.checkpoint.exists() else self._begin()
-        advance(min(place.sweep, blocks) * shared.block)
         began = time.process_time()
 
         def watch(sweep: Sweep) -> None:

@@ -137,7 +137,7 @@ def _tell_runs(runs: Sequence[_Opened]) -> list[Markup]:
     ]
     if runs[0].is_chain:
         sizes.append((f"{_sweeps(runs[0]):,}", "sweeps"))
-        # A run that was stopped did not get to say how long it took.
+        # A run that was killed did not get to say how long it took.
         sizes += [(duration(record["seconds"]), "sampling")] if record["finished"] else []
     unfinished = [run for run in runs if not run.record["finished"]]
     return [

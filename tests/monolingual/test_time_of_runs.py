@@ -44,3 +44,13 @@ def test_a_resumed_run_has_taken_the_time_before_too(name, tmp_path):
     before = of_record(tmp_path)
     assert main([name, "resume", "run", "--iterations", "41", "--quiet"]) == 0
     assert all(new > old >= 3600.0 for new, old in zip(of_record(tmp_path), before, strict=True))
+
+
+def test_what_is_left_is_told_of_a_run_that_is_gone_on_with(name, monkeypatch, capsys):
+    """Not at the rate of all sweeps there are: what takes six hours was said to need 56 minutes."""
+    monkeypatch.setattr("scfg_sampler.core.console.SECONDS_BETWEEN_LINES", 0.0)
+    assert main([name, "resume", "run", "--iterations", "42"]) == 0
+    told = [line.split(",")[0] for line in capsys.readouterr().err.splitlines()]
+    found = {line for line in told if line.startswith("sampling: ") and " of " in line}
+    left = 2 if name == "tsg" else 4  # The others have two chains.
+    assert found == {f"sampling: {sweep} of {left}" for sweep in range(1, left + 1)}

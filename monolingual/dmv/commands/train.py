@@ -180,7 +180,7 @@ def execute(options: argparse.Namespace) -> None:
     from monolingual.dmv.layout import Layout, build_corpus
     from monolingual.dmv.model import DmvModel, smoothed, write_model
     from monolingual.dmv.parsing import heldout_of, number_tags
-    from monolingual.dmv.run import drive_training, forget
+    from monolingual.dmv.run import drive_training, forget, rounds_done
     from monolingual.dmv.training import Task, is_cut_short
 
     priors = check(options)
@@ -203,7 +203,7 @@ def execute(options: argparse.Namespace) -> None:
         tuple(settings_of(options, tags, layout, prior) for prior in priors),
         heldout_of(tags, layout, unseen) if unseen else None,
     )
-    rounds = options.rounds * options.restarts * len(priors)
+    rounds = options.rounds * options.restarts * len(priors) - rounds_done(options)
     with (
         resumable("scfg-monolingual dmv resume", options.output, ".checkpoint.npz"),
         console.progress(options.method, rounds) as advance,

@@ -34,13 +34,14 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Resume, and say what came of it."""
-    from monolingual.ot.run import read_run, resume_run
+    from monolingual.ot.run import read_run, resume_run, sweeps_done
 
     settings = read_run(options.directory)["run"]
-    total = settings.chains * (options.iterations or settings.iterations)
+    iterations = options.iterations or settings.iterations
+    done = sum(min(sweeps, iterations) for sweeps in sweeps_done(options.directory))
     with (
         resumable("scfg-monolingual ot resume", options.directory),
-        console.progress("sampling", total) as advance,
+        console.progress("sampling", settings.chains * iterations - done) as advance,
     ):
         summary = resume_run(options.directory, options.iterations, check=options.check, advance=advance)
     report(summary, options.directory, options.quiet)

@@ -57,5 +57,6 @@ def run(options: argparse.Namespace) -> None:
     if record["finished"]:
         sweeps.append(settings["iterations"])
     require_sweeps_left(options.output, max(sweeps), given["iterations"], is_finished=record["finished"])
+    done = sum(min(settings["block"] * each, given["iterations"]) for each in blocks)
     given |= {name: getattr(options, name) for name in ("output", "threads", "check", "checkpoint_every")}
-    execute({**given, "overwrite": True, "quiet": options.quiet}, settings["digests"])
+    execute({**given, "overwrite": True, "quiet": options.quiet}, settings["digests"], done)

@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> None:
     execute(vars(options))
 
 
-def execute(given: dict, begun_with: Mapping[str, str] | None = None) -> None:
+def execute(given: dict, begun_with: Mapping[str, str] | None = None, done: int = 0) -> None:
     """Run a chain.
 
     Parameters
@@ -126,6 +126,8 @@ def execute(given: dict, begun_with: Mapping[str, str] | None = None) -> None:
     begun_with : mapping, optional
         On resuming, the digests of what the run was begun with, by option. Of standard input, versions
         before there were any have none, and nothing is compared.
+    done : int
+        Sweeps of all chains that are not to be made again.
 
     Raises
     ------
@@ -167,10 +169,10 @@ def execute(given: dict, begun_with: Mapping[str, str] | None = None) -> None:
         digests = {name: found for name, found in digests.items() if files[name] != "-" or name in begun_with}
         _refuse_other_data(options.output, files, digests, begun_with)
     handling = Handling(options.threads, options.check, options.checkpoint_every)
-    total = settings.iterations * settings.chains
+    left = settings.iterations * settings.chains - done
     with (
         resumable("scfg-monolingual pcfg resume", options.output),
-        console.progress("sampling", total) as advance,
+        console.progress("sampling", left) as advance,
     ):
         task = Task(model, data, probs, gold, {"options": kept, "digests": digests})
         summary = sample(task, options.output, settings, handling, resume=resume, advance=advance)

@@ -102,6 +102,17 @@ def test_covariances_are_those_of_training_never_stopped(place, stop_after):
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
+def test_what_is_left_is_told_of_training_that_is_gone_on_with(place, stop_after, monkeypatch, capsys):
+    stop_after(5)
+    assert train("--output", "model.txt") == 130
+    stop_after(0)
+    monkeypatch.setattr("scfg_sampler.core.console.SECONDS_BETWEEN_LINES", 0.0)
+    capsys.readouterr()
+    assert main(["dmv", "resume", "model.txt"]) == 0
+    told = {line.split(",")[0] for line in capsys.readouterr().err.splitlines() if " of " in line}
+    assert {"em: 1 of 2", "em: 2 of 2"} <= told
+
+
 def test_rounds_are_noted_once_each_however_often_training_is_stopped(place, stop_after):
     options = TRAININGS["several starts and priors"]
     assert train("--output", "whole.txt", "--trace", "whole.tsv", *options) == 0
