@@ -129,10 +129,9 @@ def _check(sources: Sources) -> None:
         )
     if sources.longest < 1:
         raise SettingsError(f"--max-length is {sources.longest}; it must be at least 1")
-    for name in ("labels", "tags"):
-        given = getattr(sources, name)
+    for option, given in (("--labels", sources.labels), ("--tag-set", sources.tags)):
         if not all(map(_is_label, given)) or len(set(given)) < len(given):
-            raise SettingsError(f"--{name} is {','.join(given)!r}; give different labels, joined by commas")
+            raise SettingsError(f"{option} is {','.join(given)!r}; give different labels, joined by commas")
     if not _is_label(sources.root):
         raise SettingsError(f"--root is {sources.root!r}; give a label, without blanks, brackets and ?")
 

@@ -315,6 +315,7 @@ def test_a_run_on_words_with_brackets_can_be_read(option, text, tmp_path, capsys
         ([], "nothing to learn from; give TREES, --nbest-lists,"),
         (["--sentences", "x"], "need --labels"),
         (["--sentences", "x", "--labels", "A,A"], "--labels is 'A,A'; give different labels"),
+        (["--sentences", "x", "--labels", "A", "--tag-set", "B,B"], "--tag-set is 'B,B'; give different"),
         (["--sentences", "x", "--labels", "A", "--root", "("], "--root is '('; give a label, without"),
         (["--sentences", "x", "--labels", "A", "--max-length", "0"], "--max-length is 0"),
     ],
