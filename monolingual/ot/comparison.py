@@ -11,6 +11,8 @@ for few tokens AICc = AIC + 2k (k + 1) / (n − k − 1) (Hurvich and Tsai 1989)
 
 On this scale all of them estimate −2 × the log likelihood of as many new tokens: smaller is better.
 
+Of probabilities there are none of these criteria, as n is not known.
+
 Grammars are compared on the same tokens: those that some grammar gives no chance at all (a harmonically
 bounded winner has none in Optimality Theory) are left out for all, else likelihoods are of different data.
 
@@ -39,7 +41,7 @@ from monolingual.ot.grammar import (
     read_summary,
 )
 from monolingual.ot.run import read_draws
-from monolingual.ot.tableaux import Tableaux, with_constraints
+from monolingual.ot.tableaux import Tableaux, are_probabilities, with_constraints
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
 
@@ -119,7 +121,9 @@ def compare(runs: Sequence[PathLike], tableaux: Tableaux) -> tuple[list[Comparis
     for run, grammar, row, table, (_, summary) in zip(runs, grammars, probs, own, known, strict=True):
         common = table._replace(frequency=possible)
         entry = _fit(str(run), grammar, row, common)
-        if "median" in summary:
+        if are_probabilities(tableaux):
+            entry = entry._replace(aic=math.nan, aicc=math.nan, bic=math.nan)
+        elif "median" in summary:
             waic, loo = criteria(common, posterior_probs(run, table))
             entry = entry._replace(aic=math.nan, aicc=math.nan, bic=math.nan, waic=waic, loo=loo)
         excluded = float(tableaux.frequency[seen & (row <= 0.0)].sum())

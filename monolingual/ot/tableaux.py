@@ -30,6 +30,7 @@ __all__ = [
     "MOST_VIOLATIONS",
     "Row",
     "Tableaux",
+    "are_probabilities",
     "build_tableaux",
     "candidate_name",
     "identical_candidates",
@@ -271,6 +272,13 @@ def relative_frequencies(tableaux: Tableaux) -> np.ndarray:
     return np.divide(tableaux.frequency, totals, out=np.zeros(len(totals)), where=totals > 0)
 
 
+def are_probabilities(tableaux: Tableaux) -> bool:
+    """Whether frequencies are not whole, and at most 1 in each input: they tell no number of tokens."""
+    frequency = tableaux.frequency
+    is_small = np.bincount(tableaux.input_of(), frequency).max() <= 1.0 + 1e-9
+    return bool(is_small and np.any(frequency != np.round(frequency)))
+
+
 def token_counts(tableaux: Tableaux, tokens: int | None = None) -> np.ndarray:
     """How often every candidate counts as observed, int64 of shape (C,).
 
@@ -309,7 +317,7 @@ def token_counts(tableaux: Tableaux, tokens: int | None = None) -> np.ndarray:
         if total > _MOST_TOKENS:
             raise SettingsError(f"the frequencies sum to {total:.6g}; scale them with --tokens, to fewer")
         return frequency.astype(np.int64)
-    if np.bincount(tableaux.input_of(), frequency).max() <= 1.0 + 1e-9:
+    if are_probabilities(tableaux):
         counts = np.round(frequency * _HUNDRED).astype(np.int64)
         for lost in np.flatnonzero((frequency > 0) & (counts == 0))[:1]:
             raise SettingsError(

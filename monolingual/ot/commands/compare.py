@@ -49,12 +49,17 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     from monolingual.ot.comparison import compare, comparison_record, other_data
-    from monolingual.ot.tableaux import candidate_name
+    from monolingual.ot.tableaux import are_probabilities, candidate_name
 
     tableaux = load_tableaux(options, "compare")
     if options.likelihood_ratio:
         _test(options, tableaux)
         return
+    if are_probabilities(tableaux):
+        console.warn(
+            f"the frequencies of {options.tableaux} are probabilities, which tell no number of tokens, so "
+            "that there are no AIC, AICc, BIC, WAIC and leave-one-out; give counts"
+        )
     for name in options.runs:
         if other_data(name, tableaux):
             console.warn(

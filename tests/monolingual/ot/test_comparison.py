@@ -74,6 +74,24 @@ def test_aicc_adds_what_few_tokens_make_of_aic(place, capsys):
     assert compared(capsys, "maxent")[0]["grammars"][0]["aicc"] is None
 
 
+def test_probabilities_have_no_information_criteria(place, capsys):
+    (place / "t.tsv").write_text(
+        "input\toutput\tfrequency\tA\tB\ni\tx\t.33\t2\t0\ni\ty\t.67\t0\t2\nj\tu\t1\t1\t0\nj\tv\t0\t0\t1\n"
+    )
+    small = ["--iterations", "40", "--chains", "1", "--pilot", "8", "--output", "run", "--quiet"]
+    assert main(["ot", "sample", "t.tsv", *small]) == 0
+    record, said = compared(capsys, "maxent", "run")
+    assert "the frequencies of t.tsv are probabilities, which tell no number of tokens" in said
+    for entry in record["grammars"]:
+        assert entry["log_likelihood"] < 0.0
+        assert {entry[name] for name in ("aic", "aicc", "bic", "waic", "loo")} == {None}
+    (place / "t.tsv").write_text((place / "t.tsv").read_text().replace(".33", "33").replace(".67", "67"))
+    record, said = compared(capsys, "maxent", "run")
+    assert "are probabilities" not in said
+    assert record["grammars"][0]["aic"] is not None
+    assert record["grammars"][1]["waic"] is not None
+
+
 def test_an_input_without_tokens_adds_no_fitted_value(place, capsys):
     (place / "t.tsv").write_text(
         "input\toutput\tfrequency\tA\tB\tC\n"
