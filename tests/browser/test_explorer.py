@@ -408,15 +408,25 @@ def test_moved_weight_changes_what_comes_out(view):
     )
 
 
-def test_what_was_tried_is_shown_span_by_span(view):
+@pytest.mark.parametrize(("more", "said"), [(0, "kept by the search."), (9, "most probable are listed.")])
+def test_what_was_tried_is_shown_span_by_span(view, more, said):
     page = view("translation")
+
+    def tried(route):
+        answer = route.fetch().json()
+        spans = [each | {"kept": len(each["rules"]) + more} for each in answer["spans"]]
+        route.fulfill(json=answer | {"spans": spans})
+
+    page.route("**/translate", tried)
     page.fill("#text", " ".join(nasty_pairs()[0].source))
     page.press("#text", "Enter")
     page.wait_for_selector("#systems .answer")
     page.click("#systems > section:first-child summary >> text=What was tried where")
     chosen = page.locator("#systems > section:first-child select")
     chosen.select_option(index=chosen.locator("option").count() - 1)
-    assert "rules match" in page.inner_text("#systems > section:first-child")
+    told = page.inner_text("#systems > section:first-child")
+    assert "rules match" in told
+    assert said in told
 
 
 @pytest.mark.parametrize("name", ["pairs", "grammar", "translation", "programs"])

@@ -191,7 +191,8 @@ class Panel {
     const show = () => {
       const span = spans[Number(chosen.value)];
       rules.replaceChildren(
-        make("p", { class: "soft" }, `${counted(span.matching, "rule")} ${span.matching === 1 ? "matches" : "match"}, ${span.kept} kept by the search.`),
+        make("p", { class: "soft" }, `${counted(span.matching, "rule")} ${span.matching === 1 ? "matches" : "match"}, ${span.kept} kept by the search` +
+          (span.kept > span.rules.length ? `, of which the ${span.rules.length} most probable are listed.` : ".")),
         table(["rule", "probability", "score"], span.rules.map((each) => [sides(each.shown), share(each.posterior), signed(each.score)])));
     };
     chosen.addEventListener("change", show);
