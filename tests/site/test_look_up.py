@@ -71,9 +71,14 @@ def features() -> dict[str, float]:
     return {name: float(weight) for name, weight in rows}
 
 
-def test_features_are_those_of_tables_and_of_the_decoder():
+def test_features_are_those_of_tables_and_of_the_decoder(tmp_path):
     decoder = {"LanguageModel", "Glue", "PassThrough", "LabelMismatch"}
-    assert set(features()) == {*FEATURE_NAMES, "LogPosterior", *decoder, *EXPRESSION_FEATURES}
+    for name, line in {"source": "a", "target": "A", "alignment": "0-0", "labels": "0-1:N"}.items():
+        (tmp_path / name).write_text(f"{line}\n")
+    texts = [tmp_path / name for name in ("source", "target", "alignment")]
+    corpus = scfg_sampler.read_corpus(*texts, labels=tmp_path / "labels")
+    labelled = next(iter(scfg_sampler.extract_rules(corpus))).features
+    assert set(features()) == {*FEATURE_NAMES, *labelled, "LogPosterior", *decoder, *EXPRESSION_FEATURES}
 
 
 def test_weights_are_those_that_tuning_begins_with():
