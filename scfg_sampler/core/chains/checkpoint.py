@@ -151,7 +151,7 @@ def load_checkpoint(
     try:
         state = _unflatten(_STATE, state_type, arrays)
         generator = _generator(header["generator"])
-        seconds, cpu_seconds = header.get("spent", NOT_TIMED)  # Before 0.4.
+        seconds, cpu_seconds = map(float, header.get("spent", NOT_TIMED))  # Before 0.4 there was none.
     except KeyError as error:
         # The digest is right: the file is as it was written.
         found = f"was written by an older program (version {header['version']}), or another command"

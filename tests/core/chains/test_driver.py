@@ -16,7 +16,7 @@ from scfg_sampler.core.chains.chain import Checkpointer, Sweep, read_trace
 from scfg_sampler.core.chains.checkpoint import load_checkpoint
 from scfg_sampler.core.chains.driver import ChainPlan, Stopwatch, begin_or_restore, drive, restore
 from scfg_sampler.core.chains.kernel import Kernel
-from scfg_sampler.errors import CheckpointMismatch
+from scfg_sampler.errors import CheckpointMismatch, InputError
 
 
 class State(NamedTuple):
@@ -103,15 +103,29 @@ def test_the_time_of_all_processes_is_kept(tmp_path):
 def test_a_checkpoint_of_a_version_that_kept_no_time_is_gone_on_with(tmp_path):
     plan = plan_in(tmp_path, Counting(), clock=Stopwatch())
     drive(plan, begin_or_restore(plan, lambda: np.random.default_rng(5), 2.0), sweeps=2)
-    with np.load(plan.checkpoint) as stored:
-        arrays = dict(stored)
-    header = json.loads(str(arrays.pop("header")))
-    del header["spent"], header["digest"]
-    again = {**header, "digest": checkpoint._digest(header, arrays)}
-    np.savez(plan.checkpoint, header=np.array(json.dumps(again)), **arrays)
+    _with_header(plan.checkpoint, lambda header: {k: v for k, v in header.items() if k != "spent"})
     old = plan_in(tmp_path, Counting(), clock=Stopwatch())
     assert restore(old).sweep == 2
     assert old.clock.spent == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("spent", [None, 1.0, [1.0], [1.0, "long"], {"seconds": 1.0}])
+def test_times_that_are_none_are_refused(spent, tmp_path):
+    plan = plan_in(tmp_path, Counting(), clock=Stopwatch())
+    drive(plan, begin_or_restore(plan, lambda: np.random.default_rng(5), 2.0), sweeps=2)
+    _with_header(plan.checkpoint, lambda header: header | {"spent": spent})
+    with pytest.raises(InputError, match="checkpoint"):
+        restore(plan)
+
+
+def _with_header(path, changed):
+    """Change the header of a checkpoint, with a digest that is right."""
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    header = changed(json.loads(str(arrays.pop("header"))))
+    del header["digest"]
+    again = {**header, "digest": checkpoint._digest(header, arrays)}
+    np.savez(path, header=np.array(json.dumps(again)), **arrays)
 
 
 def test_there_is_a_checkpoint_before_the_first_sweep(tmp_path):
