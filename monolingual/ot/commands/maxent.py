@@ -92,12 +92,17 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.bias import read_bias
     from monolingual.ot.grammar import Grammar
     from monolingual.ot.harmonic import fit_maxent
-    from monolingual.ot.tableaux import candidate_name
+    from monolingual.ot.tableaux import are_probabilities, candidate_name
 
     tableaux = _kept(load_tableaux(options, "maxent"), options.without)
     refuse_saved(options.output, options.overwrite)
     variance, validation = _chosen_variance(options, tableaux)
     bias = None if options.bias is None else read_bias(options.bias, tableaux.constraints)
+    if are_probabilities(tableaux) and (variance is not None or bias is not None):
+        console.warn(
+            f"the frequencies of {options.tableaux} are probabilities, so that each input weighs no more "
+            "than a single token beside the prior; give counts"
+        )
     found = fit_maxent(tableaux, prior_variance=variance, non_negative=options.non_negative, bias=bias)
     names = tableaux.constraints
     direction = {names[i]: float(x) for i, x in enumerate(found.separation.direction) if x}

@@ -92,6 +92,18 @@ def test_probabilities_have_no_information_criteria(place, capsys):
     assert record["grammars"][1]["waic"] is not None
 
 
+@pytest.mark.parametrize("prior", [["--prior-variance", "1"], ["--bias", "b"], []])
+def test_probabilities_beside_a_prior_are_warned_of(place, capsys, prior):
+    (place / "b").write_text("A\t0\t1\nB\t0\t1\n")
+    for frequencies, is_told in (((".4", ".6"), bool(prior)), (("1", "0"), False), (("40", "60"), False)):
+        rows = "i\tx\t{}\t1\t0\ni\ty\t{}\t0\t1\n".format(*frequencies)
+        (place / "t.tsv").write_text("input\toutput\tfrequency\tA\tB\n" + rows)
+        capsys.readouterr()
+        assert main(["ot", "maxent", "t.tsv", *prior]) == 0
+        said = capsys.readouterr().err
+        assert ("weighs no more than a single token beside the prior" in said) == is_told
+
+
 def test_an_input_without_tokens_adds_no_fitted_value(place, capsys):
     (place / "t.tsv").write_text(
         "input\toutput\tfrequency\tA\tB\tC\n"
