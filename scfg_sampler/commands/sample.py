@@ -283,7 +283,9 @@ def run(options: argparse.Namespace) -> None:
         and options.chains == 1
         and (options.workers is not None or options.scheduler is not None)
     ):
-        console.warn("there is one shard, which is swept here; --shards P divides the corpus for others")
+        undivided = "; --shards P divides the corpus for others"
+        how = ", as always with --types" if settings.types > 1 else undivided
+        console.warn(f"there is one shard, which is swept here{how}")
     total = options.iterations * max(1, options.chains)
     with (
         resumable("scfg-sampler resume", options.output),
@@ -352,7 +354,8 @@ def _warn_of_idle(options: argparse.Namespace, settings: LearnerSettings) -> Non
     if settings.anneal_start != settings.anneal_end and settings.anneal_sweeps == 0:
         console.warn(f"--anneal {options.anneal} has no sweeps, so that all are at {settings.anneal_end:g}")
     if settings.shards == 1 and options.threads > max(1, options.chains):
-        console.warn("--threads does nothing for a chain that is not divided; --shards P divides the corpus")
+        undivided = "for a chain that is not divided; --shards P divides the corpus"
+        console.warn(f"--threads does nothing {'with --types' if settings.types > 1 else undivided}")
 
 
 _OPTIONS = {"order": "--visit-order", "density_factor": "--no-density-factor"}

@@ -10,6 +10,7 @@ from tests.learner.test_commands import sample
 
 REJECTION = ("--operator", "rejection")
 NOTHING = "does nothing with --operator rejection"
+HERE = "there is one shard, which is swept here"
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,9 @@ NOTHING = "does nothing with --operator rejection"
             ["--threads", "4", "--shards", "1"],
             "--threads does nothing for a chain that is not divided; --shards P divides the corpus",
         ),
+        (["--threads", "2", "--types", "2"], "--threads does nothing with --types"),
+        (["--workers", "2", "--types", "2"], f"{HERE}, as always with --types"),
+        (["--workers", "2"], f"{HERE}; --shards P divides the corpus for others"),
         (["--threads", "2", "--chains", "2"], ""),
         ([*REJECTION, "--paper"], ""),
         (["--paper", "--sweeps-per-level", "3"], ""),
