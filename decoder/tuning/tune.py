@@ -462,11 +462,10 @@ def _load(path: Path, header: str, none: _Lists, num_counts: int) -> tuple[np.nd
         raise InputError(path, None, "not a saved round", "Remove it") from None
     expected = json.loads(header)
     if found != expected:
-        names = sorted(
-            name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name)
-        )
+        names = {name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name)}
+        names -= {"version"} if "method" in names else set()  # Which is of the method.
         raise CheckpointMismatch(
-            f"{path.parent}: tuning was begun with other {', '.join(names)}. "
+            f"{path.parent}: tuning was begun with other {', '.join(sorted(names))}. "
             "Remove the directory or give --overwrite to begin anew"
         )
     statistics, few = arrays.pop("statistics"), sparse.no_rows(len(arrays["scores"]))

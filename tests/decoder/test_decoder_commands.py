@@ -203,6 +203,8 @@ def test_tuned_weights_translate_the_development_set(models, capsys):
     # The same command resumes; other weights to begin with do not fit the saved rounds.
     assert main(["tune", *arguments]) == 2
     assert "tuning was begun with other weights" in capsys.readouterr().err
+    assert main(["tune", *arguments, "--method", "pro"]) == 2
+    assert "tuning was begun with other interpolation, method, weights. " in capsys.readouterr().err
     assert main(["tune", *arguments, "--overwrite"]) == 0
 
 
