@@ -6,8 +6,8 @@
     answer@1 city@1 loc_2@1 stateid@1 'new_york'@0     linear
 
 The linear form lists the symbols of a tree in preorder, each with its number of arguments, so that it can be
-read back without brackets. A symbol whose name has quotes is a *constant*; blanks in it become underscores,
-underscores and backslashes in it are preceded by a backslash.
+read back without brackets. A symbol whose name has quotes is a *constant*; each blank in it becomes an
+underscore, underscores and backslashes in it are preceded by a backslash.
 
 The fact a newcomer would get wrong: a symbol is its name *and* its arity. `state@1` and `state@0` are two.
 """
@@ -187,7 +187,7 @@ def to_linear(expression: Expression) -> list[str]:
     name = expression.name
     if is_constant(name):
         name = re.sub(r"([\\_@])", r"\\\1", name)
-        name = "_".join(name.split())
+        name = re.sub(r"[ \t\r\n]", "_", name)  # What else is a blank to Python parts no words.
     words = [f"{name}@{len(expression.arguments)}"]
     for each in expression.arguments:
         words += to_linear(each)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from decoder.expressions.forms import arity_of, from_linear, parse, to_linear, write
 from decoder.expressions.tree import Expression
+from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.errors import InputError
 
 NAMES = st.from_regex(r"[a-z_@\\][a-z_@\\0-9]{0,5}", fullmatch=True)
@@ -39,6 +40,14 @@ def test_there_and_back(form, tree):
 
 def test_underscores_in_constants_are_no_blanks():
     assert to_linear(Expression("'a_b c'")) == [r"'a\_b_c'@0"]
+
+
+@pytest.mark.parametrize("form", ["funql", "lisp", "sql"])
+@pytest.mark.parametrize("constant", ["'new  york'", "'東京\u3000都'", "'10\u00a0km'", "'a _  b'"])
+def test_blanks_in_constants_come_back_as_they_were(constant, form):
+    words = to_linear(parse(constant, form))
+    assert split_words(" ".join(words)) == words
+    assert from_linear(words) == Expression(constant)
 
 
 @pytest.mark.parametrize(
