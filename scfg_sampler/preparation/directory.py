@@ -306,7 +306,7 @@ def _clear(output: Path, texts: dict[str, list[str]]) -> tuple[str, ...]:
     removed = []
     if any(_differs(output / name, texts.get(name)) for name in sides):
         prefix = "-".join([sides[0], *(name.removeprefix("train.") for name in sides[1:])])
-        ends = "|".join(("fwd", "rev", *map(suffix, METHODS)))
+        ends = "|".join(("fwd", "rev", "phrases", *map(suffix, METHODS)))
         alignment = re.compile(rf"{re.escape(prefix)}(\.[0-9]+)?\.({ends})(\.gz)?")
         removed = sorted(path.name for path in output.iterdir() if alignment.fullmatch(path.name))
     for name in (FILE, *removed, *(name for name in older if name not in texts)):

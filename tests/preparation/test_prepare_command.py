@@ -145,7 +145,8 @@ def contents(folder):
 
 def test_files_of_an_older_preparation_go(raw, capsys):
     prepare(raw, "--segment", "subwords:60", "--quiet")
-    alignments = ("train.de-en.gdfa", "train.de-en.rev.gz", "train.de-en.2.gdfa", "train.de-en.12.fwd.gz")
+    names = ("gdfa", "rev.gz", "2.gdfa", "12.fwd.gz", "phrases", "2.phrases")
+    alignments = [f"train.de-en.{name}" for name in names]
     for name in (*alignments, "train.de-en.mine"):
         write(raw / "data" / name, ["0-0"])
     prepare(raw, "--dev", "0", "--test", "0", "--quiet", "--overwrite")
