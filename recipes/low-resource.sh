@@ -349,7 +349,7 @@ done
     done
     printf 'the system (%s, best on dev): %s\n\n' "$best" "$(short "$OUT/system")"
     echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
-    example=$(awk 'NR == 1 { print }' "$RAW/test.$SOURCE")
+    example=$(awk 'NR == 1 { print }' "$DATA/raw/test.$SOURCE")
     printf "  echo %s | %s translate --system %s%s\n" "$(in_marks "$example")" "$(call_of scfg-decoder)" "$(quoted "$(short "$OUT/system")")" \
         "$([ "$COPY" = unknown ] || echo " --copy $COPY")"
     translated=$(awk 'NR == 1 { print }' "$OUT/$best.1.test.txt")

@@ -34,7 +34,8 @@ out=${given##*--output }
 out=${out%% *}
 case $program-$command in
     scfg_sampler-prepare)
-        mkdir -p "$out"
+        mkdir -p "$out/raw"
+        tr -d '\r' <"${out%/*}/raw/test.xx" >"$out/raw/test.xx"
         for name in {train,dev,test}.{xx,yy} monolingual.yy; do echo "prepared $name" >"$out/$name"; done
         exit
         ;;
@@ -255,6 +256,16 @@ def test_options_reach_their_commands(stand_in):
     assert re.search(r"^sampled +1 +2\.00 +3\.00 +6\.00$", outcome.stdout, re.MULTILINE)
     assert "sampled −" not in outcome.stdout
     assert "| scfg-decoder translate --system run/system --copy any\n" in outcome.stdout
+
+
+def test_command_that_is_told_has_no_line_end_of_windows_in_it(stand_in):
+    for name in ("xx", "yy", "rival.yy"):
+        file = stand_in / "data" / f"dev.{name}"
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    assert recipe(stand_in, "--tunings", "1").returncode == 0
+    summary = (stand_in / "run" / "summary.txt").read_bytes()
+    assert b"  echo 'dev.xx 2' | scfg-decoder translate" in summary
+    assert b"\r" not in summary
 
 
 def test_second_run_repeats_nothing(finished):
