@@ -137,6 +137,7 @@ main() {
         "EM, unambiguity from 1 to 0=annealed")
     if [ -n "$gibbs" ]; then rows+=("EM, best of 10 random starts=$random" "Gibbs=$gibbs"); fi
     report "${rows[@]}" | table | tee "$OUT/table.txt"
+    conclusions=() # It is this run's, whatever is taken again below.
     [ ${#parts[@]} -gt 0 ] || find_heads
     if [ "$NO_PLOTS" = 0 ] && [ ${#parts[@]} -gt 0 ]; then
         step covariances train-ln-families "$OUT/settings" --makes covariances.svg -- draw "${parts[@]}"

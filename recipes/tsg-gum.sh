@@ -59,6 +59,7 @@ main() {
     { sizes; echo; report "${sets[@]}"; } | tee "$OUT/table.txt"
     [ "$NO_PLOTS" = 1 ] || plot=(--plot "$OUT/histograms.svg")
     tsg statistics "$OUT/learn" --label NP --label VP --top 15 ${plot[@]+"${plot[@]}"} | tee "$OUT/statistics.txt"
+    conclusions=() # They are this run's, whatever is taken again below.
     step report learn --makes report.html -- tsg report "$OUT/learn" --output "$OUT/report.html"
     say "report: $(short "$OUT/report.html")"
     say "results: $(short "$OUT")"

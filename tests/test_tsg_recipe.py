@@ -64,3 +64,31 @@ def test_learning_that_was_stopped_goes_on_and_threads_change_no_trees(tmp_path)
     found = tsg()
     assert "tsg resume" in found
     assert "tsg train" not in found
+
+
+# Grammars and scores, of which the tables tell.
+MORE = r"""
+case $given in
+    *"tsg train"*)
+        out=${given##*--output } && out=${out%% *}
+        mkdir -p "$out" && echo '{"cpu_seconds": 1}' >"$out/run.json"
+        for name in grammar pcfg; do gzip <<<"1 (S a)" >"$out/$name.tsg.gz"; done
+        exit
+        ;;
+    *"tsg score"*) echo '{"f1": 1, "exact": 1, "sentences": 1}' && exit ;;
+esac
+while [ $# -gt 0 ]; do"""
+
+
+def test_tables_stay_when_the_page_behind_them_is_made_again(tmp_path):
+    write_stand_in(tmp_path, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
+    for name in ("train", "dev"):
+        (tmp_path / f"{name}.mrg").write_text("(S (NP dogs) (VP bark))\n")
+    out = tmp_path / "run"
+    for _ in range(2):
+        given = (tmp_path, "--sets", "dev", "--no-plots", "--output", out)
+        python = str(tmp_path / "python")
+        outcome = run(RECIPES / "tsg-gum.sh", *given, directory=tmp_path, SCFG_PYTHON=python)
+        assert outcome.returncode == 0, outcome.stderr
+        assert {"table.txt", "statistics.txt"} <= {path.name for path in out.iterdir()}
+        (out / "report.html").unlink()

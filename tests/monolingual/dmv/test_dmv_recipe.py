@@ -96,6 +96,13 @@ def test_heads_are_drawn_that_the_tags_have(recipe, tmp_path):
     assert "--head ADJ --plot" in drawn
 
 
+def test_table_stays_when_a_picture_is_drawn_after_it(recipe, tmp_path):
+    assert recipe("--seeds", "0", "--tags", "upos", "--no-plots").returncode == 0
+    outcome = recipe("--seeds", "0", "--tags", "upos")
+    assert "covariances: done before" not in outcome.stderr
+    assert (tmp_path / "run" / "table.txt").read_text() in outcome.stdout
+
+
 def test_temperatures_fall_within_the_rounds(recipe, tmp_path):
     assert recipe("--seeds", "0", "--rounds", "10", "--no-plots").returncode == 0
     assert [line for line in calls(tmp_path) if "--anneal 1:9" in line]
