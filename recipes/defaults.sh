@@ -53,6 +53,7 @@ IFS=, read -ra variants <<<"$VARIANTS"
 for variant in "${variants[@]}"; do
     options "$variant" >/dev/null
 done
+forget_conclusions # The steps are those of other recipes.
 done_before=0
 for variant in "${variants[@]}"; do
     read -r sweeps burn_in from sampling <<<"$(options "$variant")"

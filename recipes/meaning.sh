@@ -50,7 +50,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck source=recipes/translation.sh
 . "$RECIPES/translation.sh"
-conclusions=(table.tsv results.json answers.json)
+conclusions=(table.txt table.tsv coverage.tsv results.json answers.json)
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 

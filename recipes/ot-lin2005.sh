@@ -26,6 +26,7 @@
 set -euo pipefail
 # shellcheck source=recipes/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+conclusions=(table.txt)
 
 ot() { "$PYTHON" -m monolingual ot "$@"; }
 

@@ -29,7 +29,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck source=recipes/translation.sh
 . "$RECIPES/translation.sh"
-conclusions=(table.tsv results.json)
+conclusions=(table.txt table.tsv results.json)
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 

@@ -64,6 +64,7 @@ proposal_of() { # APPROACH: others than renormalise have no proposals; this is t
 
 section_8() {
     local approach proposal
+    conclusions=(section8.txt)
     printf "S -> S S S | S S | 'a'\n" >"$OUT/section8.grammar"
     printf 'a a a\n' >"$OUT/section8.sentences"
     for approach in sink only-tight renormalise; do
@@ -76,6 +77,7 @@ section_8() {
         sample_or_resume "$OUT/section8.reweighted" "$OUT/section8.grammar" --sentences "$OUT/section8.sentences" \
         --approach sink --reweight --prior 1 --iterations "$DRAWS" --seed "$SEED"
     tables section-8 "$OUT" | table | tee "$OUT/section8.txt"
+    conclusions=() # It is this run's, whatever is taken again below.
     tell section8.reweighted
 }
 
@@ -93,6 +95,7 @@ name_of() { # TREEBANK: what its results are called
 section_9() { # TREEBANK
     local name approach proposal all=() plot=()
     name=$(name_of "$1")
+    conclusions=("$name.txt")
     step "$name.data" "$1" --makes "$name."{grammar,sentences,gold} -- pcfg dependencies "$1" --max-length "$MAX_LENGTH" --output "$OUT/$name"
     for approach in only-tight renormalise sink; do
         proposal=$(proposal_of "$approach")
@@ -107,6 +110,7 @@ section_9() { # TREEBANK
     pcfg compare "${all[@]}" ${plot[@]+"${plot[@]}"} | PREFIX=$OUT/$name. awk '
         { while (at = index($0, ENVIRON["PREFIX"])) $0 = substr($0, 1, at - 1) substr($0, at + length(ENVIRON["PREFIX"])) } 1
     ' | tee "$OUT/$name.txt"
+    conclusions=()
     for approach in only-tight renormalise sink; do
         tell "$name.$approach"
     done

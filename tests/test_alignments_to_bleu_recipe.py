@@ -13,6 +13,7 @@ import pytest
 
 from tests.recipe_calls import (
     ALIGNMENTS_TO_BLEU,
+    RECIPES,
     Finished,
     bleu_recipe,
     calls,
@@ -381,3 +382,16 @@ def test_first_test_set_is_the_default_and_another_can_be_chosen(stand_in):
     (data / "backup" / "test.old.xx").write_text("a\n")
     assert "test2016 BLEU" in bleu_recipe(stand_in, data).stdout
     assert "test2017 BLEU" in bleu_recipe(stand_in, data, "--test", "test2017").stdout
+
+
+def test_table_of_defaults_goes_when_a_step_of_a_row_is_taken_again(tmp_path):
+    stand_in = write_stand_in(tmp_path)
+    small_data(stand_in / "data")
+    given = ("--variants", "exact", "--seed")
+    defaults = RECIPES / "defaults.sh"
+    assert bleu_recipe(stand_in, stand_in / "data", *given, "1", recipe=defaults).returncode == 0
+    table = stand_in / "run dir" / "table.txt"
+    assert "exact" in table.read_text()
+    (stand_in / "broken").write_text("sample")
+    assert bleu_recipe(stand_in, stand_in / "data", *given, "2", recipe=defaults).returncode == 2
+    assert not table.exists()

@@ -92,6 +92,13 @@ def test_results_are_named_one_by_one(script):
     assert re.findall(r"\$OUT[^\s\"]*\"[^\s\"]*\*\S*", text) == []
 
 
+@pytest.mark.parametrize("script", WITH_OPTIONS, ids=names(WITH_OPTIONS))
+def test_tables_are_among_what_goes_when_a_step_is_taken_again(script):
+    text = script.read_text(encoding="utf-8")
+    written = set(re.findall(r"(?:>|tee )\"\$OUT/((?:\$name|\w+)\.(?:txt|tsv))\"", text))
+    assert written <= set(" ".join(re.findall(r"conclusions=\((.*?)\)", text)).replace('"', "").split())
+
+
 # ---------------------------------------------------------------- called wrongly
 
 

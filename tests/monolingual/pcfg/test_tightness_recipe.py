@@ -78,3 +78,25 @@ def test_runs_that_were_stopped_go_on_and_threads_change_no_draws(tmp_path):
     (out / "logs" / "section8.sink.done").unlink()  # As if it had been stopped within the step.
     (out / "section8.sink" / "run.json").write_text('{"finished": false}')
     assert called() == [f"monolingual pcfg resume {out}/section8.sink --threads 1"]
+
+
+def test_tables_stay_unless_what_they_tell_of_is_done_again(tmp_path):
+    write_stand_in(tmp_path, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
+    (tmp_path / "dev").write_text("A\t0\ta\n")
+    out = tmp_path / "run"
+    tables = [out / "section8.txt", out / f"{tmp_path.name}.dev.txt"]
+
+    def status(*more: str) -> int:
+        given = (tmp_path / "dev", "--output", out, *more)
+        return run(RECIPE, *given, directory=tmp_path, SCFG_PYTHON=str(tmp_path / "python")).returncode
+
+    assert status() == 0
+    for page in out.glob("*.html"):
+        page.unlink()
+    assert status() == 0
+    assert all(table.exists() for table in tables)
+    (tmp_path / "broken").write_text("pcfg")
+    assert status("--prior", "0.2") == 2
+    assert [table.exists() for table in tables] == [True, False]
+    assert status("--draws", "5") == 2
+    assert [table.exists() for table in tables] == [False, False]
