@@ -143,6 +143,8 @@ planned_step prepare "$SOURCE_FILE" "$TARGET_FILE" ${more_text[@]+"${more_text[@
     ${more_text[@]+--monolingual "${more_text[@]}"} ${PREPARING:+"${preparing[@]}"}
 at_the_end=""
 tell_prepared
+existing "$DATA/dev.$SOURCE" >/dev/null ||
+    die "no sentences are drawn for the weights, as the text is small, or most pairs share sentences; say how many with --dev"
 
 align_prepared
 

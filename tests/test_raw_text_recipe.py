@@ -154,6 +154,17 @@ def test_options_reach_their_commands(stand_in):
     assert f"--preparation {stand_in}/run/data" in found["bundle"]
 
 
+def test_text_of_which_no_development_set_is_drawn_is_refused_before_it_is_aligned(stand_in):
+    program = (stand_in / "python").read_text()
+    (stand_in / "python").write_text(program.replace("        exit\n", '        rm "$out/dev.xx" && exit\n', 1))
+    outcome = recipe(stand_in)
+    assert outcome.returncode == 2
+    assert outcome.stderr.splitlines()[-1].startswith(
+        "from-raw-text.sh: no sentences are drawn for the weights"
+    )
+    assert not [line for line in calls(stand_in) if " align " in line]
+
+
 def test_pairs_count_under_each_of_several_draws(stand_in):
     for kind, command in (("sampled", "sample"), ("hiero", "extract")):
         up_to("tune", recipe, stand_in, "--draws", "3", "--kind", kind)
