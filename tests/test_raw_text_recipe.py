@@ -156,7 +156,8 @@ def test_options_reach_their_commands(stand_in):
 
 def test_text_of_which_no_development_set_is_drawn_is_refused_before_it_is_aligned(stand_in):
     program = (stand_in / "python").read_text()
-    (stand_in / "python").write_text(program.replace("        exit\n", '        rm "$out/dev.xx" && exit\n', 1))
+    program = program.replace("        exit\n", '        rm "$out/dev.xx" && exit\n', 1)
+    (stand_in / "python").write_text(program)
     outcome = recipe(stand_in)
     assert outcome.returncode == 2
     assert outcome.stderr.splitlines()[-1].startswith(
