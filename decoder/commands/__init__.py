@@ -106,7 +106,8 @@ def add_search_options(
         "--input-words",
         choices=("plain", *DECODERS),
         help="how the input, and references, spell brackets, bars and the like: as they are, or escaped for "
-        "a decoder (default: as the tables, if all are of one other decoder)",
+        "a decoder (default: as the tables, if all are of one other decoder"
+        f"{'; plain with --system' if or_system else ''})",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="sentences at a time (default: all cores)")
     add_elsewhere(parser, any_shards=True)

@@ -33,6 +33,25 @@ def test_escaped_words_are_read_as_tables_are(tmp_path, capsys):
         assert (tmp_path / "out").read_text() == (expected or "-lsb- [\n")
 
 
+def test_systems_take_words_as_they_are_unless_they_are_told_and_help_says_so(tmp_path, capsys):
+    write_arpa(random_model(5, 2), tmp_path / "lm.arpa")
+    (tmp_path / "w.json").write_text(json.dumps(INITIAL | {"TargetWords": 0.0, "Abstract": 0.0}))
+    (tmp_path / "table").write_text("[X] ||| -lsb- ||| b ||| First=0 Second=0\n")
+    (tmp_path / "in").write_text("-lsb- [\n")
+    parts = ["--grammar", f"{tmp_path}/table,format=joshua", "--lm", f"{tmp_path}/lm.arpa"]
+    parts += ["--weights", f"{tmp_path}/w.json", "--output", f"{tmp_path}/system", "--quiet"]
+    assert main(["bundle", *parts]) == 0
+    translate = ["translate", "--system", f"{tmp_path}/system", "--input", f"{tmp_path}/in", "--quiet"]
+    capsys.readouterr()
+    for told, expected in (([], "-lsb- b\n"), (["--input-words", "joshua"], "b b\n")):
+        assert main([*translate, *told]) == 0
+        assert capsys.readouterr().out == expected
+    for command, is_said in (("translate", True), ("tune", False)):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert ("plain with --system)" in " ".join(capsys.readouterr().out.split())) == is_said
+
+
 @pytest.mark.parametrize(
     ("rule", "file_format", "spelled", "word"),
     [
