@@ -130,6 +130,24 @@ def test_features_that_few_rules_have_are_tuned(capsys):
     assert "no weight" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [{}, {"within": 0.0}, {"method": "pro"}])
+def test_progress_of_tuning_counts_the_mean_of_rounds_and_no_more(rules, files, monkeypatch, more):
+    totals, steps = [], []
+
+    @contextlib.contextmanager
+    def progress(description, total):
+        totals.append(total)
+        yield lambda number, note: steps.append(number)
+
+    monkeypatch.setattr("decoder.notebook.tuning.progress", progress)
+    has_mean = not more
+    source, target = SOURCE + SOURCE[:1], [*TARGET, "one cat sleeps"]
+    tuning = decoder.tune(rules, files / "lm.arpa", source, target, rounds=3, **more)
+    assert totals == [(4 + has_mean) * len(source)]
+    assert sum(steps) <= totals[0]
+    assert sum(steps) >= len(tuning.rounds) * len(source)
+
+
 def test_translations_are_those_of_the_command(rules, files, capsys):
     system = decoder.make_system(rules, decoder.load_lm(files / "lm.arpa"), files / "weights.json")
     again = decoder.make_system(
