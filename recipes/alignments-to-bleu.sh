@@ -147,7 +147,8 @@ without_sampling() { # what needs no sample
 [ "$THREADS" = 1 ] || beside without_sampling
 
 read -ra sampling <<<"$SAMPLING"
-planned_step sample "${corpus[@]}" --makes sample -- \
+files_among ${SAMPLING:+"${sampling[@]}"}
+planned_step sample "${corpus[@]}" ${named[@]+"${named[@]}"} --makes sample -- \
     sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
     --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
 planned_step grammar-sampled sample --makes sampled.gz -- \

@@ -204,6 +204,13 @@ keep_apart() {
     done
 }
 
+# files_among OPTION…: those that name a file, as in --labels FILE, into `named`: a step with such options depends on it, too.
+files_among() {
+    local option
+    named=()
+    for option in "$@"; do [ ! -f "${option#--*=}" ] || named+=("${option#--*=}"); done
+}
+
 counted() { # NUMBER NOUN: as people say it
     if [ "$1" = 1 ]; then printf '1 %s' "$2"; else printf '%s %ss' "$1" "$2"; fi
 }

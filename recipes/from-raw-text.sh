@@ -134,9 +134,10 @@ advise() { # where the options go that `prepare` names when it knows no rules fo
         say "for this recipe that is --segment subwords:8000, or --preparing \"--rules $language=en\""
 }
 read -ra preparing <<<"$PREPARING"
+files_among ${PREPARING:+"${preparing[@]}"}
 name_prepared
 at_the_end=advise
-planned_step prepare "$SOURCE_FILE" "$TARGET_FILE" ${more_text[@]+"${more_text[@]}"} \
+planned_step prepare "$SOURCE_FILE" "$TARGET_FILE" ${more_text[@]+"${more_text[@]}"} ${named[@]+"${named[@]}"} \
     --makes "${prepared[@]}" logs/prepare.log -- \
     sampler prepare --source "$SOURCE_FILE" --target "$TARGET_FILE" --languages "$SOURCE,$TARGET" --output "$DATA" --overwrite \
     --segment "$SEGMENT" --case "$CASE" --seed "$SEED" --verbose ${DEV:+--dev "$DEV"} ${TEST:+--test "$TEST"} \
@@ -156,8 +157,9 @@ planned_step lm prepare --makes lm.arpa "lm.$TARGET" -- lm_text "$ORDER"
 class_lm "$OUT/lm.$TARGET" lm
 
 read -ra sampling <<<"$SAMPLING"
+files_among ${SAMPLING:+"${sampling[@]}"}
 if [ "$KIND" != hiero ]; then
-    planned_step sample prepare align --makes sample -- \
+    planned_step sample prepare align ${named[@]+"${named[@]}"} --makes sample -- \
         sample_or_resume "$OUT/sample" "${corpus[@]}" \
         --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
     planned_step grammar-sampled sample --makes sampled.gz -- \

@@ -218,8 +218,9 @@ lines_of dev_references "$listed"
 listed=$(DATA=$RAW list_references test)
 lines_of test_references "$listed"
 read -ra preparing <<<"$PREPARING"
+files_among ${PREPARING:+"${preparing[@]}"}
 name_prepared
-planned_step prepare gather --makes "${prepared[@]}" logs/prepare.log -- \
+planned_step prepare gather ${named[@]+"${named[@]}"} --makes "${prepared[@]}" logs/prepare.log -- \
     sampler prepare --source "$RAW/train.$SOURCE" --target "$RAW/train.$TARGET" --languages "$SOURCE,$TARGET" \
     --dev-source "$RAW/dev.$SOURCE" --dev-target "${dev_references[@]}" \
     --test-source "$RAW/test.$SOURCE" --test-target "${test_references[@]}" --output "$DATA" --overwrite \
@@ -234,6 +235,7 @@ planned_step lm prepare --makes lm.arpa "lm.$TARGET" -- lm_text "$ORDER"
 class_lm "$OUT/lm.$TARGET" lm
 
 read -ra sampling <<<"$SAMPLING"
+files_among ${SAMPLING:+"${sampling[@]}"}
 learn() { # GRAMMAR
     case $1 in
         hiero)
@@ -245,7 +247,7 @@ learn() { # GRAMMAR
                 sampler extract "${corpus[@]}" --loose target --output "$OUT/hiero-loose.gz"
             ;;
         sampled)
-            planned_step sample align --makes sample -- \
+            planned_step sample align ${named[@]+"${named[@]}"} --makes sample -- \
                 sample_or_resume "$OUT/sample" "${corpus[@]}" \
                 --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
             planned_step grammar-sampled sample --makes sampled.gz -- \

@@ -105,6 +105,7 @@ train_lm() { # LINES-OF, or a model that there is: into one plain file, for both
 }
 
 read -ra sampling <<<"$SAMPLING"
+files_among ${SAMPLING:+"${sampling[@]}"}
 corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "${ALIGNMENTS[@]}")
 corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "${ALIGNMENTS[@]}")
 
@@ -114,7 +115,7 @@ take_steps() {
     class_lm "$TRAIN_TARGET" "$TRAIN_TARGET"
 
     if [ "$KIND" = sampled ]; then
-        planned_step sample "${corpus[@]}" --makes sample -- \
+        planned_step sample "${corpus[@]}" ${named[@]+"${named[@]}"} --makes sample -- \
             sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
             --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
         planned_step grammar-sampled sample --makes sampled.gz -- \

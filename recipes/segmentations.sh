@@ -89,6 +89,9 @@ inputs=()
 for file in "$GIVEN"/{train,dev,test}."$SOURCE"{,.gz} "$GIVEN"/{train,dev,test}."$TARGET"{,.gz,.ref?,.ref?.gz}; do
     [ ! -f "$file" ] || inputs+=("$file")
 done
+read -ra preparing <<<"$PREPARING"
+files_among ${PREPARING:+"${preparing[@]}"}
+inputs+=(${named[@]+"${named[@]}"})
 options=(--grammars "$GRAMMARS" --case "$CASE" --iterations "$ITERATIONS" --metric "$METRIC" --rounds "$ROUNDS"
     --beam "$BEAM" --nbest "$NBEST" ${PREPARING:+--preparing "$PREPARING"})
 T=$(count_lines "$(existing "$GIVEN/train.$TARGET")" | awk '{ printf "%.3f", $1 / 1000 }')

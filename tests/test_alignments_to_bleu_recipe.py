@@ -395,3 +395,19 @@ def test_table_of_defaults_goes_when_a_step_of_a_row_is_taken_again(tmp_path):
     (stand_in / "broken").write_text("sample")
     assert bleu_recipe(stand_in, stand_in / "data", *given, "2", recipe=defaults).returncode == 2
     assert not table.exists()
+
+
+@pytest.mark.parametrize("form", ["--labels {}", "--labels={}"])
+def test_files_among_the_options_of_sampling_are_noticed_when_they_change(finished, form):
+    labels = finished.stand_in / "labels"
+    labels.write_text("0-1:NP\n")
+
+    def samples() -> bool:
+        outcome = recipe(finished.stand_in, "--sampling", form.format(labels))
+        assert outcome.returncode == 0, outcome.stderr
+        return any(" sample " in line for line in calls(finished.stand_in))
+
+    assert samples()
+    assert not samples()
+    labels.write_text("0-1:VP\n")
+    assert samples()

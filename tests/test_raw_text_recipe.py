@@ -335,6 +335,14 @@ def test_changed_text_repeats_what_depends_on_it(stand_in):
     assert len(calls(stand_in)) == 12
 
 
+def test_files_among_the_options_of_preparing_are_noticed_when_they_change(stand_in):
+    given = ("--preparing", f"--dev-source {stand_in}/c.xx --dev-target {stand_in}/c.en.gz")
+    for text, prepared in (("one\n", 1), ("one\n", 0), ("two\n", 1)):
+        (stand_in / "c.xx").write_text(text)
+        assert recipe(stand_in, *given).returncode == 0
+        assert sum(" prepare " in line for line in calls(stand_in)) == prepared
+
+
 def test_time_that_is_left_by_hand(tmp_path):
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.seconds").write_text("90\n")
