@@ -118,7 +118,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "nbest": (None, "translations of a sentence a round adds"),
         "candidates": (None, "PRO: pairs drawn from a sentence's list"),
         "kept": (None, "PRO: pairs of a sentence that are used"),
-        "threshold": (None, "PRO: least difference in BLEU+1 (chrF) between the two of a pair"),
+        "threshold": (None, "PRO: least difference in BLEU+1 (chrF), 0 to 1, between the two of a pair"),
         "random_starts": (
             "N",
             "optimise N times more in each round, from weights changed at random, and take the best",

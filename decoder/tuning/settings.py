@@ -39,7 +39,7 @@ class TuneSettings(NamedTuple):
 
     rounds : how often weights are optimised; the development set is decoded once more at the end
     nbest : translations of a sentence that a round adds
-    candidates, kept, threshold : pairs drawn, pairs used, least difference in score, per sentence
+    candidates, kept, threshold : pairs drawn, pairs used, least difference in score, 0 to 1, per sentence
     interpolation : ψ, the share of the new weights, in (0, 1]; by default 1 for MIRA and 0.5 for PRO
     l2 : strength of the Gaussian prior on the weights
     smooth_brevity : count references as one word longer in BLEU+1
@@ -119,5 +119,7 @@ def check_settings(settings: TuneSettings) -> None:
     require_seed(settings.seed)
     if not 0 <= settings.l2 < math.inf:
         raise SettingsError(f"--l2 is {settings.l2}; it is at least 0, and finite")
-    if not 0 <= settings.threshold < math.inf:
-        raise SettingsError(f"--threshold is {settings.threshold}; it is at least 0, and finite")
+    if not 0 <= settings.threshold <= 1:
+        raise SettingsError(
+            f"--threshold is {settings.threshold}; it is from 0 to 1, as scores of sentences are"
+        )

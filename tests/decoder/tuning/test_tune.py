@@ -254,6 +254,7 @@ def test_several_references_make_room_for_other_translations():
         ({"l2": float("inf")}, "--l2 is inf"),
         ({"threshold": -0.1}, "--threshold is -0.1"),
         ({"threshold": float("inf")}, "--threshold is inf"),
+        ({"threshold": 5.0}, "--threshold is 5.0; it is from 0 to 1"),
         ({"kept": 0}, "--kept is 0"),
         ({"method": "mert"}, "--method is mert; choose from mira, pro"),
         ({"random_starts": -1}, "--random-starts is -1"),
