@@ -390,7 +390,11 @@ def _translate(system: System, options: argparse.Namespace, numbered: tuple[int,
         found = [decoder.best(result)]
     texts = [each.text for each in found]
     if system.preparation is not None and result is not None:
-        texts = [system.finish(line, prepared, result, each).text for each in found]
+        if options.not_unique:
+            texts = [system.finish(line, prepared, result, each).text for each in found]
+        else:
+            listed = system.finish_list(line, prepared, result, found)
+            found, texts = [each for each, _ in listed], [finished.text for _, finished in listed]
     if options.nbest is None:
         text = texts[0] + "\n"
     else:

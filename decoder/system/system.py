@@ -165,7 +165,8 @@ class System:
         if not prepared.words:
             return [self.translate_line(line)]
         result = self.search(prepared)
-        return [self.finish(line, prepared, result, found) for found in self.decoder.translations(result, k)]
+        listed = self.finish_list(line, prepared, result, self.decoder.translations(result, k))
+        return [finished for _, finished in listed]
 
     def derivation(self, line: str) -> TranslationTree:
         """How the best translation of a line is built; it shows itself as a picture."""
@@ -207,6 +208,19 @@ class System:
     ) -> SystemTranslation:
         """One of the translations in a forest of `search`, as text."""
         return self.finish_pieces(line, prepared, [Piece(0, self.decoder, result, translation)])
+
+    def finish_list(
+        self, line: str, prepared: Prepared, result: SearchResult, translations: Iterable[Translation]
+    ) -> list[tuple[Translation, SystemTranslation]]:
+        """Translations in a forest of `search`, each as text; none whose text one before it has.
+
+        Words may differ and yet be one text, as other pieces of a word are, or letters that become capitals.
+        """
+        found: dict[str, tuple[Translation, SystemTranslation]] = {}
+        for each in translations:
+            finished = self.finish(line, prepared, result, each)
+            found.setdefault(finished.text, (each, finished))
+        return list(found.values())
 
     def finish_pieces(self, line: str, prepared: Prepared, pieces: Sequence[Piece]) -> SystemTranslation:
         """The translation of a line from those of its pieces, in their order, as text.

@@ -57,14 +57,14 @@ def translate(sources: Sources, question: Question) -> dict[str, Any]:
         "phrases": [each._asdict() for each in finished.phrases],
     }
     if wanted:
-        listed = system.decoder.translations(result, wanted)
+        translations = system.decoder.translations(result, wanted)
         answer["nbest"] = [
             {
-                "translation": system.finish(line, prepared, result, each).text,
+                "translation": text.text,
                 "score": each.score,
                 "features": dict(zip(names, each.features.tolist(), strict=True)),
             }
-            for each in listed
+            for each, text in system.finish_list(line, prepared, result, translations)
         ]
     if has_details:
         answer |= _details(system, result, best)
