@@ -202,6 +202,7 @@ find_training
 [ -n "$TESTS" ] || TESTS=$(find_test)
 split_list --tests "$TESTS"
 tests=("${parts[@]}")
+[[ " ${tests[*]} " != *" $DEV "* ]] || die "--tests has the development set, $DEV, which has a column of its own; leave it out"
 sets=("$DEV" "${tests[@]}")
 sources=()
 for set in "${sets[@]}"; do

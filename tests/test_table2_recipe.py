@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash
     ("arguments", "complaint"),
     [
         (("data/novish-en", "novish"), "expected DATA_DIR SOURCE TARGET"),
+        (("data/novish-en", "novish", "en", "--tests", "dev,test"), "--tests has the development set, dev,"),
         (("data/novish-en", "novish", "en", "--rows", "ours,theirs"), "no row is called theirs, in --rows"),
         (("data/novish-en", "novish", "en", "--tuned", "ours,theirs"), "no row is called theirs, in --tuned"),
         (
