@@ -276,7 +276,7 @@ evaluate_sets() { # NAME HYPOTHESIS-PATTERN…: where % is the set
     local name=$1 set references
     shift
     for set in dev test; do
-        [ -f "${1//%/$set}" ] || continue
+        [ -f "${1//%/$set}" ] || { rm -f "$OUT/$name.$set.json" && continue; } # It may have been there before.
         references=("${dev_references[@]}")
         [ "$set" = dev ] || references=("${test_references[@]}")
         score "$OUT/$name.$set.json" --hypothesis "${@//%/$set}" --references "${references[@]}" --tokenize "$(raw_tokenizer "$TARGET")" \

@@ -258,6 +258,15 @@ def test_options_reach_their_commands(stand_in):
     assert "| scfg-decoder translate --system run/system --copy any\n" in outcome.stdout
 
 
+def test_no_scores_of_another_system_are_left_of_a_set_that_it_translates_no_more(finished):
+    stand_in = finished.stand_in
+    assert (stand_in / "run" / "rival.dev.json").exists()
+    for name in ("test.xx", "test.yy", "test.rival.yy"):
+        (stand_in / "data" / name).write_text(name + "\n")
+    outcome = recipe(stand_in, "--tunings", "2")
+    assert re.search(r"^rival +1\.00 +2\.00$", outcome.stdout, re.MULTILINE)
+
+
 def test_command_that_is_told_has_no_line_end_of_windows_in_it(stand_in):
     for name in ("xx", "yy", "rival.yy"):
         file = stand_in / "data" / f"dev.{name}"
