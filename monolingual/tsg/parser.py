@@ -18,6 +18,7 @@ import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from monolingual.tsg.chart import Chart, ChartLeaves, ChartRules, alternatives, 
 from monolingual.tsg.fragments import CountedFragment
 from monolingual.tsg.grammar import FlatGrammar
 from monolingual.tsg.transforms import is_signature
-from monolingual.tsg.trees import Tree, fold
+from monolingual.tsg.trees import Tree, fold, leaves, preterminals
 
 __all__ = ["METHODS", "Derivation", "Parse", "Parser"]
 
@@ -103,7 +104,7 @@ class Parser:
         roots: dict[str, float],
         beam: float = 0.0,
     ):
-        self.grammar, self.beam = grammar, beam
+        self.grammar, self.beam, self._trees = grammar, beam, trees
         ids = {name: at for at, name in enumerate(grammar.labels)}
         self._ids = ids
         self._roots = [(ids[name], share) for name, share in roots.items()]
@@ -324,12 +325,27 @@ class Parser:
         return found, accepted / samples
 
     def flat_tree(self, words: list[str], tags: list[str] | None) -> Tree:
-        """The root with a preterminal over each word and nothing between."""
+        """The root with a preterminal over each word, the word's commonest, and nothing between."""
         root = max(self._roots, key=lambda row: row[1])[0]
-        best = max(self._open_class, key=lambda row: row[1])[0] if self._open_class else root
-        shown = tags or [self.grammar.labels[best]] * len(words)
+        commonest, unknown = self._commonest_tags
+        shown = tags or [commonest.get(word, unknown) for word in words]
         parts = tuple(Tree(tag, (word,)) for tag, word in zip(shown, words, strict=True))
         return Tree(self.grammar.labels[root], parts)
+
+    @cached_property
+    def _commonest_tags(self) -> tuple[dict[str, str], str]:
+        """The label most often right above each word of the elementary trees, and above an unknown one."""
+        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for tree, count in self._trees:
+            for label, word in zip(preterminals(tree), leaves(tree), strict=True):
+                counts[word][label] += count  # type: ignore[assignment]
+        rare = [above for word, above in counts.items() if is_signature(word)] or counts.values()
+        unknown = sum(rare, Counter())
+        return {word: _commonest(above) for word, above in counts.items()}, _commonest(unknown)
+
+
+def _commonest(counts: Counter[str]) -> str:
+    return counts.most_common(1)[0][0]
 
 
 class _Draws:
