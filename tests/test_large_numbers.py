@@ -56,8 +56,8 @@ def test_links_beyond_what_a_store_holds_are_refused(tmp_path):
     import numpy as np
 
     one, none = np.array([0, 1], np.int64), np.array([5], np.int32)
-    links = np.array([[0, 65536]], np.int32)
-    rules = RuleCounts(one, none, one, none, one, links, np.ones(1))
-    with pytest.raises(InputError, match="a rule has a link that is not below 32768"):
-        merge_rules(rules)
-    assert merge_rules(rules._replace(alignment=links - [[0, 1]])).alignment.tolist() == [[0, 65535]]
+    rules = RuleCounts(one, none, one, none, one, np.array([[32767, 65535]], np.int32), np.ones(1))
+    assert merge_rules(rules).alignment.tolist() == [[32767, 65535]]
+    for link in ((0, 65536), (32768, 0)):
+        with pytest.raises(InputError, match="a rule has a link that is not below 32768"):
+            merge_rules(rules._replace(alignment=np.array([link], np.int32)))

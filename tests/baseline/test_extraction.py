@@ -62,7 +62,10 @@ def assert_same(found: dict, expected: dict) -> None:
 
 
 @pytest.mark.parametrize("loose", ["no", "source", "target", "both"])
-@pytest.mark.parametrize("options", [{}, {"fractional": True}, {"no_singletons": True}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"fractional": True}, {"no_singletons": True}, {"fractional": True, "no_singletons": True}],
+)
 def test_extraction_equals_the_definition_on_random_alignments(rng, options, loose):
     for _ in range(40 if loose == "no" else 15):
         pairs = [random_sentence(rng, 8 if loose == "no" else 6) for _ in range(4)]
@@ -172,6 +175,12 @@ def test_no_singletons_keeps_one_word_rules_and_rules_seen_twice():
     assert (("c",), ("C",)) in kept
     assert (("c", -1), ("C", -1)) in kept, "one source word, whatever its nonterminals"
     assert (("c", "d"), ("C", "D")) not in kept
+
+
+def test_a_rule_seen_twice_is_no_singleton_whatever_its_alignments():
+    corpus = corpus_of([sentence("a b", "A B", "0-0 1-1"), sentence("a b", "A B", "0-0 0-1 1-1")])
+    kept = spelled(extract(corpus, HieroSettings(no_singletons=True)), corpus)
+    assert kept[("a", "b"), ("A", "B")] == (((0, 0), (0, 1), (1, 1)), 2.0)
 
 
 def test_rules_are_sorted_and_repeatable(rng):
