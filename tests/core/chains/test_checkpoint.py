@@ -7,9 +7,15 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from scfg_sampler import __version__
 from scfg_sampler.core.chains import checkpoint as checkpoint_module
 from scfg_sampler.core.chains.chain import Checkpointer, run_chain
-from scfg_sampler.core.chains.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from scfg_sampler.core.chains.checkpoint import (
+    Checkpoint,
+    layout_problem,
+    load_checkpoint,
+    save_checkpoint,
+)
 from scfg_sampler.errors import CheckpointMismatch, InputError
 from tests.core.chains.toy_chain import TOY, ToyState, Walkers, as_bytes, toy_state
 
@@ -20,7 +26,8 @@ CORPUS = {"source": "a1", "target": "b2"}
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "checkpoint.npz"
-    save_checkpoint(path, Checkpoint(toy_state(), np.random.default_rng(7), 3, SETTINGS, CORPUS))
+    rng = np.random.default_rng(7)
+    save_checkpoint(path, Checkpoint(toy_state(), rng, 3, SETTINGS, CORPUS, spent=(6.5, 2.25)))
     return path
 
 
@@ -31,7 +38,10 @@ def test_everything_comes_back(saved):
     assert type(loaded.state.sweep) is int
     assert type(loaded.state.scale) is float
     assert loaded.sweep == 3
+    assert loaded.settings == {**SETTINGS, "levels": [7, 10]}
     assert loaded.corpus == CORPUS
+    assert loaded.version == __version__
+    assert loaded.spent == (6.5, 2.25)
     assert loaded.rng.random() == np.random.default_rng(7).random()
 
 
@@ -118,6 +128,54 @@ def test_state_of_another_kind_is_an_input_error(saved):
         load_checkpoint(saved, Walkers)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [lambda array: array.view(np.uint64), lambda array: array.reshape(5, 1), lambda array: array + 1],
+    ids=["type", "shape", "value"],
+)
+def test_arrays_that_are_not_those_of_the_digest_are_refused(saved, change):
+    with np.load(saved) as archive:
+        arrays = dict(archive)
+    arrays["state.walkers.moves"] = change(arrays["state.walkers.moves"])
+    np.savez(saved, **arrays)
+    with pytest.raises(InputError, match=r"checkpoint\.npz: does not match its digest"):
+        load_checkpoint(saved, ToyState)
+
+
+class Fitted(NamedTuple):
+    counts: np.ndarray
+    scale: float
+    name: str
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({}, None),
+        ({"counts": np.zeros((4, 2), np.int64)}, None),  # Its first dimension may be any.
+        ({"counts": np.zeros((3, 1), np.int64)}, r"counts is int64 (3, 1) where int64 (3, 2) is expected"),
+        ({"counts": np.zeros((3, 2), np.int32)}, r"counts is int32 (3, 2) where int64 (3, 2) is expected"),
+        ({"counts": np.zeros(3, np.int64)}, r"counts is int64 (3,) where int64 (3, 2) is expected"),
+        ({"scale": np.float32(2.0), "name": "other"}, None),  # Numbers and texts may be of any size.
+        ({"scale": 2}, r"scale is int64 () where float64 () is expected"),
+        ({"scale": np.zeros(1)}, r"scale is float64 (1,) where float64 () is expected"),
+    ],
+)
+def test_what_an_array_should_be_is_told(changed, told):
+    right = Fitted(np.zeros((3, 2), np.int64), 0.5, "a")
+    assert layout_problem(right._replace(**changed), right, free=["counts"]) == told
+
+
+def test_first_dimensions_are_free_only_where_they_are_said_to_be():
+    right = Fitted(np.zeros((3, 2), np.int64), 0.5, "a")
+    other = right._replace(counts=np.zeros((4, 2), np.int64))
+    assert layout_problem(other, right) == "counts is int64 (4, 2) where int64 (3, 2) is expected"
+    assert layout_problem(toy_state().walkers, right) == "counts is missing"
+    row, number = right._replace(counts=np.zeros(3)), right._replace(counts=np.float64(0.0))
+    told = "counts is float64 () where float64 (3,) is expected"
+    assert layout_problem(number, row, free=["counts"]) == told
+
+
 def test_failed_write_leaves_the_old_file(saved):
     class Bad(NamedTuple):
         words: list
@@ -133,5 +191,6 @@ def test_failed_write_leaves_the_old_file(saved):
 
 def test_equal_chains_give_equal_bytes(saved, tmp_path):
     again = tmp_path / "again.npz"
-    save_checkpoint(again, Checkpoint(toy_state(), np.random.default_rng(7), 3, SETTINGS, CORPUS))
+    rng = np.random.default_rng(7)
+    save_checkpoint(again, Checkpoint(toy_state(), rng, 3, SETTINGS, CORPUS, spent=(6.5, 2.25)))
     assert again.read_bytes() == saved.read_bytes()
