@@ -158,7 +158,7 @@ def _put_integer(buffer, at, value):
 @compiled
 def _put_number(buffer, at, value):
     """Write a finite float32 with seven significant digits, as "%.7g" would."""
-    number = float(value)
+    number = np.float64(value)  # float() of what is compiled leaves a float32 one.
     if number < 0.0:
         at = _put_byte(buffer, at, _MINUS)
         number = -number
