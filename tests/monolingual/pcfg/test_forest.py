@@ -67,3 +67,16 @@ def test_endless_trees_are_given_up(tmp_path, rng):
         simulate(rng, grammar, probs, 100_000, max_rules=1000)
     with pytest.raises(SettingsError, match="--samples is 0"):
         simulate(rng, grammar, probs, 0)
+
+
+def test_the_most_rules_are_those_of_a_tree_and_not_of_all(tmp_path, rng):
+    grammar, probs = catalan(0.2, tmp_path)
+    _, trees = simulate(rng, grammar, probs, 2000, max_rules=500)
+    assert trees.start[-1] > 2000
+    # The same draws with one rule less than the largest tree has: the first so large is named.
+    one, same = (np.random.default_rng(3) for _ in range(2))
+    sizes = np.diff(simulate(one, grammar, probs, 2000, max_rules=500)[1].start)
+    largest = int(sizes.max())
+    first = int(np.argmax(sizes == largest)) + 1
+    with pytest.raises(SettingsError, match=f"^tree {first} has grown beyond {largest - 1} rules"):
+        simulate(same, grammar, probs, 2000, max_rules=largest - 1)

@@ -323,6 +323,32 @@ def test_a_posterior_without_tight_grammars_is_given_up(ternary_model, rng):
         draw(ternary_model, trees_only(10_000, 0, 10, trees=1), "only-tight", rng, 1)
 
 
+@pytest.mark.parametrize("number", [3, 300])
+@pytest.mark.parametrize("approach", APPROACHES)
+def test_sentences_without_a_tree_are_refused(number, approach, tmp_path, rng):
+    """Few sentences at once, and many in shards."""
+    model = build_model(grammar_of("S -> 'a' | 'a' 'a'", tmp_path)[0], np.ones(2))
+    draw(model, sentences_of(*[2] * number)._replace(tree_counts=np.zeros(2, np.int64)), approach, rng, 1)
+    data = sentences_of(*[2] * (number - 1), 3)._replace(tree_counts=np.zeros(2, np.int64))
+    with pytest.raises(SettingsError, match="a sentence has no tree whose probability can be represented"):
+        draw(model, data, approach, rng, 1)
+
+
+def test_shards_keep_the_trees_of_every_sentence_and_count_those_that_are_given(rng, tmp_path):
+    """Sentences of 1 to 5 words, each with a rule of its own."""
+    text = "S -> " + " | ".join(" ".join(["'a'"] * n) for n in range(1, 6))
+    model = build_model(grammar_of(text, tmp_path)[0], np.ones(5))
+    lengths = rng.integers(1, 6, size=301)
+    given = np.array([0, 7, 0, 0, 2])
+    data = sentences_of(*lengths)._replace(tree_counts=given, num_trees=9)
+    kernel = gibbs_kernel(model, data, "sink", block=6, thin=2)
+    state, info = kernel.step(rng, kernel.init(rng, np.full(5, 0.2)))
+    assert_array_equal(info.trees.start, np.arange(3 * 301 + 1))
+    assert_array_equal(info.trees.rules, np.tile(lengths - 1, 3))
+    assert_array_equal(state.counts, given + np.bincount(lengths - 1, minlength=5))
+    assert info.all_proposals == 6
+
+
 def test_priors_are_checked(tmp_path):
     grammar, _ = grammar_of("S -> A A | 'a'\nA -> 'b'", tmp_path)
     assert_array_equal(nonterminal_prior(grammar, {"A": 3.0}, 0.5), [0.5, 0.5, 3.0])
