@@ -7,6 +7,7 @@ import pytest
 
 from scfg_sampler.cli import main
 from scfg_sampler.core.chains.chain import read_trace
+from scfg_sampler.learner.curves import read_curves, write_curves
 from tests.learner.test_chain import some_pairs
 from tests.learner.test_commands import sample, write_corpus
 
@@ -38,6 +39,22 @@ def test_numbers_are_mean_and_range_over_the_runs(runs, tmp_path, capsys, ending
     printed = capsys.readouterr().err
     assert "two" in printed
     assert f"{joint[2][-1]:.0f}" in printed
+
+
+def test_curves_end_with_the_shortest_run_and_have_mean_seconds(tmp_path):
+    for name, rows in {"a": [(1, -5), (2, -4), (3, -3), (4, -2)], "b": [(3, -9), (6, -8), (9, -1)]}.items():
+        (tmp_path / name).mkdir()
+        lines = [f"{k}\t{joint}\t{seconds}\n" for k, (seconds, joint) in enumerate(rows)]
+        (tmp_path / name / "trace.tsv").write_text("sweep\tlog_joint\tcpu_seconds\n" + "".join(lines))
+    curves = read_curves({"both": [tmp_path / "a", tmp_path / "b"], "a": [tmp_path / "a"]}, first=1)
+    write_curves(curves, tmp_path / "numbers")
+    assert (tmp_path / "numbers").read_text().splitlines()[1:] == [
+        "both\t1\t4.000\t-6.00\t-8.00\t-4.00\t2",
+        "both\t2\t6.000\t-2.00\t-3.00\t-1.00\t2",
+        "a\t1\t2.000\t-4.00\t-4.00\t-4.00\t1",
+        "a\t2\t3.000\t-3.00\t-3.00\t-3.00\t1",
+        "a\t3\t4.000\t-2.00\t-2.00\t-2.00\t1",
+    ]
 
 
 def test_bad_labels_are_named(runs, tmp_path, capsys):

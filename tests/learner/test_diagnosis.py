@@ -12,7 +12,7 @@ import pytest
 from scfg_sampler import Run
 from scfg_sampler.cli import main
 from scfg_sampler.errors import InputError
-from scfg_sampler.learner.diagnosis import incomparable
+from scfg_sampler.learner.diagnosis import diagnose_runs, incomparable
 from tests.learner.test_chain import some_pairs
 from tests.learner.test_commands import sample, write_corpus
 
@@ -26,6 +26,7 @@ RUNS = {
     "learned": ("--learn-hyperparameters", "--seed", "6"),
     "from-elsewhere": ("--learn-hyperparameters", "--seed", "7"),
     "two": ("--chains", "2"),
+    "early": ("--burn-in", "4", "--seed", "9"),
 }
 
 
@@ -76,6 +77,21 @@ def test_chains_that_say_nothing_together_are_told_of(folder, capsys, tmp_path, 
         assert [each for each in notes if "R-hat compares" in each or "twice" in each] == [
             f"{each}." for each in found
         ]
+
+
+@pytest.mark.parametrize(
+    ("runs", "burn_in", "sweeps", "chains"),
+    [
+        (["early"], None, 16, 1),
+        (["early", "one"], None, 14, 2),
+        (["one", "early"], None, 14, 2),
+        (["two", "early", "longer"], 9, 11, 4),
+    ],
+)
+def test_the_burn_in_is_that_of_the_run_that_leaves_out_most(folder, runs, burn_in, sweeps, chains):
+    found = diagnose_runs([folder / name for name in runs], burn_in)
+    assert "log_joint" in found
+    assert {(each.sweeps, each.chains) for each in found.values()} == {(sweeps, chains)}
 
 
 def keep_rows(chain: Path, rows: int) -> None:

@@ -6,13 +6,18 @@ import json
 import math
 import re
 
+import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from monolingual.cli import main
+from monolingual.ot import comparison
+from monolingual.ot.comparison import mean_prediction, posterior_probs
+from monolingual.ot.exact import winning_probs
 from monolingual.ot.formats import read_tableaux
 from monolingual.ot.grammar import read_summary
 from monolingual.ot.harmonic import fit_maxent
+from monolingual.ot.run import read_draws
 from scfg_sampler.errors import InputError
 
 # z is harmonically bounded by the other two together: no ranking makes it win, weights can.
@@ -57,6 +62,27 @@ def test_grammars_are_compared_on_what_none_excludes(place, capsys):
     shown = capsys.readouterr().out
     assert "left out for all, as some grammar gives it no chance: i → z (frequency 1)" in shown
     assert "fit gives 1 of 20 tokens no chance" in shown
+
+
+def test_what_a_grammar_excludes_is_counted_in_tokens(place, capsys):
+    (place / "t.tsv").write_text(BOUNDED.replace("\t1\t1\t1\n", "\t4\t1\t1\n"))
+    record, _ = compared(capsys, "maxent", "fit")
+    assert record["left_out"] == [{"candidate": "i → z", "frequency": 4.0}]
+    assert [entry["excluded"] for entry in record["grammars"]] == [0.0, 4.0]
+
+
+def test_posterior_probabilities_are_of_draws_from_all_of_all_chains(place, monkeypatch):
+    """Two chains of ten draws after the burn-in: of the twenty the first, two between, and the last."""
+    run = ["--chains", "2", "--iterations", "16", "--burn-in", "6", "--pilot", "8", "--output", "run"]
+    assert main(["ot", "sample", "t.tsv", *run, "--quiet"]) == 0
+    tableaux, draws = read_tableaux("t.tsv"), read_draws("run")
+    assert [len(each) for each in draws.mean] == [10, 10]
+    mean, deviation = np.concatenate(draws.mean), np.concatenate(draws.deviation)
+    every = np.array([winning_probs(tableaux, *row) for row in zip(mean, deviation, strict=True)])
+    assert_array_equal(posterior_probs("run", tableaux), every)
+    assert_array_equal(mean_prediction("run", tableaux), every.mean(axis=0))
+    monkeypatch.setattr(comparison, "_MOST_DRAWS", 4)
+    assert_array_equal(posterior_probs("run", tableaux), every[[0, 6, 12, 19]])
 
 
 def test_bic_weighs_values_by_the_logarithm_of_tokens(place, capsys):

@@ -473,8 +473,8 @@ def test_kernel_density_is_scipys(rng):
 
 def test_modes_of_a_mixture_and_at_the_bound(rng):
     mixture = np.concatenate([rng.normal(-2, 0.3, 2000), rng.normal(2, 0.3, 1000)])
-    found = modes(mixture)
-    assert_allclose(found, [-2, 2], atol=0.15)
+    assert_allclose(modes(mixture), [-2, 2], atol=0.15)
+    assert_allclose(modes(-mixture), [2, -2], atol=0.15)  # The highest first.
     piled = 6.0 - rng.exponential(0.3, 3000)
     assert_allclose(modes(piled, bound=6.0)[0], 6.0, atol=0.1)
     assert modes(np.full(5, 3.0)) == [3.0]
@@ -484,6 +484,7 @@ def test_summary_of_known_draws(rng):
     chains = [rng.normal([0.0, 3.0], [1.0, 2.0], (2000, 2)) for _ in range(3)]
     summary = summarise(chains, ["a", "b"])
     assert_allclose(summary["median"]["b"], 3.0, atol=0.2)
+    assert_allclose(summary["sd"]["b"], np.concatenate(chains)[:, 1].std(), rtol=1e-12)
     assert_allclose(summary["interval"]["a"], [-1.96, 1.96], atol=0.2)
     assert summary["rhat"]["a"] < 1.01
     assert summary["ess"]["b"] > 4000
