@@ -71,6 +71,7 @@ def _boxed_rules(found: Derivation):
 EDGES = {
     "three blocks": [sentence("a b c d e f", "A z B C", "0-0 1-0 2-2 3-2 4-3 5-3")],
     "three blocks, inverted": [sentence("a b x c d e f", "C B z A", "0-3 1-3 3-1 4-1 5-0 6-0")],
+    "three blocks, beside the last": [sentence("a b c d e f", "A B z C", "0-0 1-0 2-1 3-1 4-3 5-3")],
 }
 
 
@@ -79,6 +80,31 @@ EDGES = {
 def test_sweep_of_edges_and_boxes_leaves_posterior_invariant(name, model):
     pairs = EDGES[name]
     assert departure(free_chain(pairs, max_cut_span=1, **MODELS[model]), pairs) < 1e-12
+
+
+# More unaligned words than a rule may take in on a side.
+RUNS = {
+    "in a gap": [sentence("a b", "A z z B", "0-0 1-3")],
+    "in both gaps, inverted": [sentence("a x x b", "B z z A", "0-3 3-0")],
+    "at the ends": [sentence("x x a b", "A B z z", "2-0 3-1")],
+}
+RUNS_OF_BLOCKS = [sentence("a b c d e f", "A z z B C", "0-0 1-0 2-3 3-3 4-4 5-4")]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_sweep_leaves_posterior_invariant_where_rules_take_in_a_part_of_the_words(name):
+    pairs = RUNS[name]
+    chain = free_chain(pairs, max_cut_span=0, max_attached=1, discount=0.0)
+    # With both words a node would have more boxes.
+    free = free_chain(pairs, max_cut_span=0, discount=0.0)
+    few, many = (len(list(sentence_derivations(each, pairs[0]))) for each in (chain, free))
+    assert few < many
+    assert departure(chain, pairs) < 1e-12
+
+
+def test_sweep_of_edges_leaves_posterior_invariant_where_rules_take_in_a_part_of_the_words():
+    chain = free_chain(RUNS_OF_BLOCKS, max_cut_span=1, max_attached=1, discount=0.0)
+    assert departure(chain, RUNS_OF_BLOCKS) < 1e-12
 
 
 def _cases():
