@@ -76,6 +76,23 @@ def test_few_pairs_say_nothing(tmp_path):
     assert odd_pairs(corpus(tmp_path, [("a", "a")] * 19)) == []
 
 
+@pytest.mark.parametrize(("copied", "is_told"), [(4, False), (5, True)])
+def test_twenty_pairs_say_something_if_more_than_a_fifth_of_them_are_copied(tmp_path, copied, is_told):
+    pairs = [(f"same {k}", f"same {k}") for k in range(copied)] + clean(20 - copied)
+    found = odd_pairs(corpus(tmp_path, pairs))
+    told = f"{copied} of 20 pairs are the same on both sides; are both texts in one language?"
+    assert found == ([told] if is_told else [])
+
+
+def test_pairs_without_words_are_not_counted(tmp_path):
+    """They have no links, and are all alike, which says nothing of the others."""
+    pairs = clean(20) + [("", "")] * 15 + [("ja", "")] * 15
+    assert odd_pairs(corpus(tmp_path, pairs, ["0-0"] * 20 + [""] * 30)) == []
+    pairs = clean(8) * 3 + [("", "")] * 30
+    found = odd_pairs(corpus(tmp_path, pairs, ["0-0"] * 24 + [""] * 30))
+    assert found == ["16 of 24 pairs repeat another one; 'prepare' leaves repetitions out"]
+
+
 def test_marks_at_the_ends_of_words_are_those_of_untokenised_text():
     assert attached_marks(["Hello, my friend.", "How are you?"]) == pytest.approx(3 / 6)
     assert attached_marks(["hello , my friend .", "3.5 U.S. , i.e. ... a."]) < 0.1

@@ -85,6 +85,16 @@ RULES = [
         ("u v w", "a c", 'no rule makes a part of the translation of 1 "v"'),
         ("u w", "b a c", 'no rule makes 0 "b" with its neighbours'),
         ("w u", "c c a", 'the parts do not fit together; the largest that rules make is 1 "u" = 2 "a"'),
+        (
+            "u v w",
+            "c b c a",
+            'the parts do not fit together; the largest that rules make is 0–1 "u v" = 1–3 "b c a"',
+        ),
+        (
+            "w zebra",
+            "zebra c",
+            'the parts do not fit together; the largest that rules make is 1 "zebra" = 0 "zebra"',
+        ),
         ("", "a b", 'no source word for 0–1 "a b"'),
         ("u", "", 'no rule makes a part of the translation of 0 "u"'),
     ],
