@@ -243,10 +243,13 @@ def test_the_seating_has_the_probability_of_its_customers_one_by_one(sizes):
         assert log_seating(phrases, discount, strength) == pytest.approx(expected, rel=1e-9)
 
 
-def test_parameters_are_drawn_from_their_posterior():
-    """Of a seating that stays, against the density on a grid; by moments of many moves."""
-    phrases = new_phrases(40)
-    sizes = [1, 1, 2, 4, 1, 9, 1, 3, 2, 1, 1, 1]
+@pytest.mark.parametrize("sizes", [[1, 1, 2, 4, 1, 9, 1, 3, 2, 1, 1, 1], [1] * 30])
+def test_parameters_are_drawn_from_their_posterior(sizes):
+    """Of a seating that stays, against the density on a grid; by moments of many moves.
+
+    Where nobody shares a table, the strength is bounded by its prior alone.
+    """
+    phrases = new_phrases(80)
     for number, size in enumerate(sizes):
         table = opened(phrases, 2 * number + 1, WORDS, -1, -1, (1, 1))
         for _ in range(size - 1):
