@@ -177,6 +177,16 @@ def test_numbers_of_the_grammar_are_those_of_the_files(made, folder):
     assert shared["in both"][0] == shared["in both"][2] == f"{len(first & second):,}"
     assert shared["in the sample alone"][0] == f"{len(first - second):,}"
     assert shared["in the baseline alone"][2] == f"{len(second - first):,}"
+    both = first & second
+    parts = (
+        (ours, both, "in both", 1),
+        (theirs, both, "in both", 3),
+        (ours, first - both, "in the sample alone", 1),
+    )
+    for rules, some, name, column in (*parts, (theirs, second - both, "in the baseline alone", 3)):
+        uses = sum(count for source, target, count in rules if (tuple(source), tuple(target)) in some)
+        share = 100 * uses / sum(count for *_, count in rules)
+        assert float(shared[name][column]) == pytest.approx(share, abs=0.051)
 
 
 def test_most_frequent_rule_heads_its_shape(made, folder):
@@ -185,7 +195,9 @@ def test_most_frequent_rule_heads_its_shape(made, folder):
     ]
     best = max(words, key=lambda rule: rule[2])
     rows = made.rows("rules", "w → w:")
-    assert f"w → w: {len(words):,} rules" in made.said("rules")
+    uses = sum(count for *_, count in rules_of(folder / "run" / "counts" / "marginal.gz"))
+    share = 100 * sum(count for *_, count in words) / uses
+    assert f"w → w: {len(words):,} rules, {share:.1f} % of the uses" in made.said("rules")
     assert float(rows[0][1]) == pytest.approx(best[2], abs=0.051)
     counts = [float(row[1]) for row in rows]
     assert counts == sorted(counts, reverse=True)

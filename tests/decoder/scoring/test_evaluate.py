@@ -117,6 +117,18 @@ def test_better_translations_have_a_positive_difference():
     assert found["bleu"].p_value < 0.05
 
 
+def test_a_comparison_tells_the_samples_and_the_seed_it_was_made_with(tmp_path, capsys):
+    (tmp_path / "out").write_text("a b c d e\nx y\n" * 5)
+    (tmp_path / "ref").write_text("a b c d e\nx z\n" * 5)
+    arguments = ["evaluate", "--hypothesis", f"{tmp_path}/out", "--against", f"{tmp_path}/ref"]
+    arguments += ["--references", f"{tmp_path}/ref", "--metrics", "exact"]
+    assert main([*arguments, "--samples", "70", "--seed", "3"]) == 0
+    told = capsys.readouterr().out.splitlines()[1]
+    assert re.fullmatch(
+        r" +-50\.00  against 100\.00, p = 0\.\d{4} \(paired bootstrap, 70 samples, seed 3\)", told
+    )
+
+
 def test_bootstrap_depends_on_its_seed_alone():
     arguments = (HYPOTHESES * 3 + OTHERS, OTHERS + HYPOTHESES * 3, [REFERENCES[::-1] + REFERENCES * 3])
     one, again, other = (compare(*arguments, metrics=["bleu"], samples=50, seed=s) for s in (1, 1, 2))

@@ -13,7 +13,6 @@ from scipy import stats
 
 from monolingual.cli import main
 from monolingual.ot.formats import read_tableaux, write_tableaux
-from monolingual.ot.plots import cover_edges
 from monolingual.ot.summaries import kernel_density, modes, outranking, summarise
 from tests.monolingual.ot.examples import ILOKANO, SPANISH, TABLE_2, tableaux
 
@@ -444,13 +443,6 @@ def test_pictures_are_drawn_and_repeatable(spanish, tmp_path, capsys):
         assert re.search(rb"<svg", first)
     assert ot("plot", tmp_path / "run", "--output", tmp_path / "no", "--min-probability", "0.4") == 2
     assert "--min-probability is 0.4" in capsys.readouterr().err
-
-
-def test_hasse_diagram_leaves_out_what_follows():
-    above = np.array([[0.5, 0.99, 0.999], [0.01, 0.5, 0.97], [0.001, 0.03, 0.5]])
-    assert cover_edges(above, 0.95) == [(0, 1), (1, 2)]
-    assert cover_edges(above, 0.98) == [(0, 1), (0, 2)]
-    assert cover_edges(np.full((3, 3), 0.5), 0.6) == []
 
 
 def test_outranking_is_that_of_an_evaluation():

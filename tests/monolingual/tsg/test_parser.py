@@ -289,9 +289,10 @@ def test_statistics_count_depths_and_words():
 
 
 def test_rules_and_lexicon_hold_the_fragments():
-    rules, lexicon = rules_and_lexicon(counted({"(S (A (A ) (B b)) x)": 3.0, "(A a)": 2.0}))
-    assert rules == ["3 S A{1.1} {x}", "3 A{1.1} A B{1.2}"]
-    assert lexicon == ["a\tA 2", "b\tB{1.2} 3", "x\t{x} 3"]
+    some = {"(S (A (A ) (B b)) x)": 3.0, "(A a)": 2.0, "(S (B ) x)": 0.5}
+    rules, lexicon = rules_and_lexicon(counted(some))
+    assert rules == ["3 S A{1.1} {x}", "3 A{1.1} A B{1.2}", "0.5 S B {x}"]
+    assert lexicon == ["a\tA 2", "b\tB{1.2} 3", "x\t{x} 3.5"]
 
 
 # --- commands ---------------------------------------------------------------------------------------------
