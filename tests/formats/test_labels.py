@@ -21,7 +21,7 @@ from scfg_sampler.rules.text import Rule, format_rule, parse_rule
 from scfg_sampler.rules.text_filter import filter_table
 from tests.formats.test_recognisers import READERS
 from tests.rules.test_table import as_rules, table_of
-from tests.rules.test_text import rules
+from tests.rules.test_text import rules, tails
 
 NAMES = ("LogForward", "LogBackward", "LexForward", "LexBackward", "LogCount", "TargetWords", "Abstract")
 LABELS = st.one_of(
@@ -99,9 +99,10 @@ def test_a_labelled_rule_comes_back_from_its_line(entry):
 
 
 @given(
-    st.text("[]XN,1ab |=-.0F&#4;", max_size=30), st.sampled_from(["[N]", "[X]", "[", "[N,]", "[]", "[N] [N]"])
+    tails("[]XN,1ab |=-.0F&#4;", ["[N,1]", "[X,1]", "[N,2]"]),
+    st.sampled_from(["[N]", "[X]", "[N]", "[", "[N,]", "[]", "[N] [N]"]),
 )
-@settings(max_examples=150)
+@settings(max_examples=400)
 def test_the_compiled_reader_accepts_what_the_plain_one_accepts(folder, tail, left):
     line, path = f"{left} ||| {tail}", folder / "line"
     path.write_text(f"{line}\n")

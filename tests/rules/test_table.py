@@ -6,7 +6,7 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
@@ -21,7 +21,7 @@ from scfg_sampler.rules.table import (
     write_rule_table,
 )
 from scfg_sampler.rules.text import Rule, format_rule, parse_rule
-from tests.rules.test_text import BAD_LINES, rules
+from tests.rules.test_text import BAD_LINES, rules, tails
 
 NAMES = ("LogForward", "b", "C_3")
 
@@ -174,7 +174,9 @@ def test_bad_lines_are_named(tmp_path, line, message):
         read_rule_table(path)
 
 
-@given(st.text("[]X,1ab |=-.0F", max_size=30))
+@example("[X,1] a ||| b [X,1] ||| F=1 ||| 0-0 0-1 1-0 1-1")  # Links at gaps are dropped.
+@given(tails("[]X,1ab |=-.0F", ["[X,1]", "[X,2]"]))
+@settings(max_examples=400)
 def test_the_compiled_reader_accepts_what_the_plain_one_accepts(tmp_path_factory, tail):
     path = tmp_path_factory.mktemp("table") / "t"
     path.write_text(f"[X] ||| {tail}\n")

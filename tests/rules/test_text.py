@@ -92,6 +92,23 @@ def rules(draw) -> Rule:
     return Rule(sides[0], sides[1], features, tuple(sorted(alignment)))
 
 
+def joined(parts: list[str], most: int) -> st.SearchStrategy[str]:
+    """Some of these, with blanks between them."""
+    return st.lists(st.sampled_from(parts), max_size=most).map(" ".join)
+
+
+def tails(letters: str, labels: list[str]) -> st.SearchStrategy[str]:
+    """What may follow the left-hand side of a line: any letters, and rules of which some can be read."""
+    sides = joined(["a", "b", "1", "&#91;", *labels], 3)
+    features = joined(["F=1", "F=-.5", "G=0", "F=1e3", "F=x", "=1", "F"], 2)
+    links = joined(["0-0", "1-0", "0-1", "0-0-0", "00-0", "0-9"], 2)
+    parts = st.tuples(
+        sides, sides, features, links, st.integers(2, 5), st.sampled_from(["", "", "", " ", "|"])
+    )
+    rules = parts.map(lambda drawn: " ||| ".join(drawn[: drawn[4]][:4]) + drawn[5])
+    return st.one_of(st.text(letters, max_size=30), rules, rules)
+
+
 @given(rules())
 def test_rules_come_back_from_their_line(rule):
     assert parse_rule(format_rule(rule)) == rule
