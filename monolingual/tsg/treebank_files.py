@@ -18,6 +18,7 @@ sentences discontinuous; raising never touches those that are not.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -288,12 +289,15 @@ class _TigerState:
 
 def _read_tiger(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[SentenceGraph]:
     parser = expat.ParserCreate("utf-8")  # Whatever the file says it was.
+    # A declaration has to stand at the beginning, without blanks before it.
+    numbered = itertools.dropwhile(lambda each: not each[1].strip(), lines)
+    first, beginning = next(numbered, (1, ""))
     finished: list[SentenceGraph] = []
     state: _TigerState | None = None  # Of the sentence that is open.
 
     def start(name: str, given: dict[str, str]) -> None:
         nonlocal state
-        line = parser.CurrentLineNumber
+        line = first - 1 + parser.CurrentLineNumber
         if name == "s":
             state = _TigerState(line)
         elif state is not None:
@@ -308,18 +312,18 @@ def _read_tiger(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[Se
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     try:
-        for _, line in lines:
+        for _, line in itertools.chain([(first, beginning.lstrip())], numbered):
             parser.Parse((line + "\n").encode("utf-8"), False)
             yield from finished
             finished.clear()
         parser.Parse(b"", True)
     except expat.ExpatError as error:
         found = f"is no XML ({expat.ErrorString(error.code)})"
-        raise TreeError(path, error.lineno, found, "Mend it") from None
+        raise TreeError(path, first - 1 + error.lineno, found, "Mend it") from None
     except KeyError as error:
         hint = "Tiger XML has id, word and pos of words, id and cat of constituents"
         found = f"an element without {error}"
-        raise TreeError(path, parser.CurrentLineNumber, found, hint) from None
+        raise TreeError(path, first - 1 + parser.CurrentLineNumber, found, hint) from None
     yield from finished
 
 

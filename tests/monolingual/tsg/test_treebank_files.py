@@ -200,6 +200,9 @@ def test_formats_are_told_by_the_first_line(first, kind):
         ),
         ("<corpus><s><t id='1'/></s></corpus>", r"an element without 'word'"),
         ("<corpus>\n<s>\n</corpus>", r":3: is no XML"),
+        ("\n \n<?xml version='1.0'?>\n<corpus>\n<s>\n</corpus>", r":6: is no XML \(mismatched tag\)"),
+        ("\n<corpus>\n<s>\n<t id='1'/></s></corpus>", r":4: an element without 'word'"),
+        ("\n<corpus><s>\n<t id='1' word='a' pos=''/></s></corpus>", r":3: an element with an empty pos"),
         ("(S (A 0=a) (B 2=b))", r":1: the words have the numbers \[0, 2\]"),
         ("(S (A 0=a) (B 0=b))", r":1: the number 0 of a word stands twice\. Number the words 0, 1"),
         (
@@ -217,6 +220,13 @@ def test_formats_are_told_by_the_first_line(first, kind):
 def test_damaged_treebanks_are_refused(tmp_path, text, message):
     with pytest.raises(TreeError, match=message):
         trees_of(written(tmp_path, text), raising=True)
+
+
+def test_blanks_may_stand_before_tiger_xml(tmp_path):
+    for blanks in ("\n", "\r\n\n", "  ", "\n\t"):
+        (found,) = read_trees(written(tmp_path, blanks + TIGER))
+        assert found.line == blanks.count("\n") + 3
+        assert leaves(found.tree) == ["Möglich", "ist", '"']
 
 
 def test_treebanks_are_converted(tmp_path, capsys):
