@@ -8,6 +8,7 @@ import pickle
 
 import pytest
 
+from monolingual.pcfg.encoded_text import read_encoded_lines
 from scfg_sampler.cli import main
 from scfg_sampler.core.arrays.blocks import read_blocks
 from scfg_sampler.core.chains.chain import read_trace
@@ -52,6 +53,14 @@ def test_first_word_of_a_marked_text_is_that_word(tmp_path):
     path.write_bytes(codecs.BOM_UTF8 + b"das Haus\ndas\n")
     vocabulary, _, words = read_text(path)
     assert (vocabulary.words, words.tolist()) == (["das", "Haus"], [0, 1, 0])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "gb18030", "utf-8-sig"])
+def test_byte_order_mark_is_dropped_in_any_encoding(tmp_path, encoding):
+    path = tmp_path / "text"
+    for mark in ("", "\ufeff"):
+        path.write_bytes(f"{mark}ä b\n\ufeffc\n".encode(encoding.removesuffix("-sig")))
+        assert list(read_encoded_lines(path, encoding)) == ["ä b", "\ufeffc"]
 
 
 def test_words_that_begin_with_one_come_back_from_moses(tmp_path):

@@ -45,7 +45,9 @@ def read_encoded_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[str]
         try:
             for content in text:
                 line += 1
-                yield content.removesuffix("\n")
+                marked = content.removesuffix("\n")
+                # Where the name says the order of bytes, as utf-16-le does, the mark is read as a letter.
+                yield marked.removeprefix("\ufeff") if line == 1 else marked
         except UnicodeError:
             hint = "Give another --encoding"
             raise InputError(path, line + 1, f"is not {encoding}, here or soon after", hint) from None
