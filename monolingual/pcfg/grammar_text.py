@@ -52,6 +52,7 @@ __all__ = [
     "can_hold",
     "format_rules",
     "grammar_of_names",
+    "meant",
     "probabilities",
     "read_grammar",
     "refuse_names",
@@ -69,6 +70,7 @@ _NOT_NLTK = re.compile(r"[\s'\"\[\]|]|^#|(?<=-)>|\\$|^%(?=start\b)")
 """In a nonterminal: what parts or quotes symbols, begins a comment, is the arrow, continues a line, or names
 the start symbol."""
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+_BLANK = re.compile(r"\s", re.ASCII)
 _SUM_TOLERANCE = 1e-4
 
 
@@ -400,7 +402,7 @@ def refuse_names(grammar: Grammar, style: str, *, numbered: bool = True) -> None
 def spellable(label: str) -> str:
     """A nonterminal as NLTK's format can hold it: what it cannot as in addresses, ' as %27, and % as %25.
 
-    Others come back as they are, unless they look like that. `urllib.parse.unquote` undoes it.
+    Others come back as they are, unless they look like that. `meant` undoes it.
 
     >>> spellable("''"), spellable("#"), spellable("A->B"), spellable("NP")
     ('%27%27', '%23', 'A-%3EB', 'NP')
@@ -408,3 +410,13 @@ def spellable(label: str) -> str:
     if not _NOT_NLTK.search(label) and not _ESCAPE.search(label):
         return label
     return re.sub(f"%|{_NOT_NLTK.pattern}", lambda found: urllib.parse.quote(found[0], safe=""), label)
+
+
+def meant(label: str) -> str:
+    """The label that `spellable` writes so; one with blanks, which trees cannot hold either, as it is.
+
+    >>> meant("%27%27"), meant("A-%3EB"), meant("NP"), meant("%41")
+    ("''", 'A->B', 'NP', '%41')
+    """
+    found = urllib.parse.unquote(label) if _ESCAPE.search(label) else label
+    return found if spellable(found) == label and not _BLANK.search(found) else label

@@ -3,7 +3,7 @@
 A tree is the sequence of the rules of its nodes in preorder (`tree_draws.Trees`), which is also its leftmost
 derivation. As text it is `(S (NP the dog) (VP barks))`, one tree a line; symbols are separated by spaces and
 brackets. A bracket within a symbol is written -LRB- or -RRB-, as in the Penn Treebank, and read back; a space
-within one cannot be written.
+within one cannot be written. Labels are those of the treebank: '' where a grammar has %27%27 for it.
 
 The fact a newcomer would get wrong: a bracketed tree is read with the grammar. A token is a word where a rule
 has it as a terminal; nothing in the text tells words from nonterminals without children.
@@ -19,6 +19,7 @@ import numpy as np
 
 from monolingual.pcfg.encoded_text import read_encoded_lines
 from monolingual.pcfg.grammar import Grammar, heads, num_rules, rule_symbols
+from monolingual.pcfg.grammar_text import meant
 from monolingual.pcfg.tree_draws import Trees
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike
@@ -151,7 +152,7 @@ def format_tree(grammar: Grammar, rules) -> str:
             pieces.append(item)
             continue
         rule = int(next(following))
-        pieces.append(f" ({escaped(grammar.nonterminals[lhs[rule]])}")
+        pieces.append(f" ({_label(grammar.nonterminals[lhs[rule]])}")
         pending.append(")")
         for symbol in reversed(rule_symbols(grammar, rule)):
             pending.append(f" {escaped(grammar.terminals[symbol])}" if symbol >= 0 else symbol)
@@ -174,19 +175,25 @@ def _rule_index(grammar: Grammar) -> dict[tuple, int]:
     """Rules by the names of their symbols as trees have them; terminals are in a tuple of their own."""
     lhs = heads(grammar)
     found: dict[tuple, int] = {}
-    for shown in (escaped, str):  # A terminal -LRB- is itself before it is a bracket.
+    # A terminal -LRB- is itself before it is a bracket.
+    for label, word in ((_label, escaped), (str, str)):
         for rule in range(num_rules(grammar)):
             right = [
-                (shown(grammar.terminals[s]),) if s >= 0 else shown(grammar.nonterminals[-1 - s])
+                (word(grammar.terminals[s]),) if s >= 0 else label(grammar.nonterminals[-1 - s])
                 for s in rule_symbols(grammar, rule)
             ]
-            found[shown(grammar.nonterminals[lhs[rule]]), *right] = rule
+            found[label(grammar.nonterminals[lhs[rule]]), *right] = rule
     return found
 
 
 def escaped(name: str) -> str:
     """A symbol as trees have it."""
     return name.replace("(", "-LRB-").replace(")", "-RRB-")
+
+
+def _label(nonterminal: str) -> str:
+    """A nonterminal as trees have it."""
+    return escaped(meant(nonterminal))
 
 
 def _tree_rules(path: PathLike, number: int, tokens: list[str], grammar: Grammar, index: dict) -> list[int]:
@@ -216,8 +223,9 @@ def _tree_rules(path: PathLike, number: int, tokens: list[str], grammar: Grammar
         else:
             node = stack[-1][1]
             node.append((token,) if node else token)
-            if len(node) == 1 and len(stack) == 1 and token != escaped(grammar.nonterminals[0]):
-                found = f"the root is {token}, the start symbol {escaped(grammar.nonterminals[0])}"
+            start = grammar.nonterminals[0]
+            if len(node) == 1 and len(stack) == 1 and token not in (start, _label(start)):
+                found = f"the root is {token}, the start symbol {_label(start)}"
                 raise TreeError(path, number, found, "Name the start symbol with a line %start")
     if stack:
         raise TreeError(

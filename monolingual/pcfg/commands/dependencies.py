@@ -18,7 +18,7 @@ def add_parser(subparsers) -> None:
         description="Write the dependency model with valence over the tags of a treebank as a PCFG "
         "(PREFIX.grammar), its tag sequences (PREFIX.sentences), and its trees as brackets (PREFIX.gold): "
         "each head with all its dependents. In the PCFG such constituents are the nodes with labels N_.*, in "
-        "which a tag such as '' is %27%27.",
+        "which a tag such as '' is %27%27; in trees it is itself.",
         epilog="example:\n  scfg-monolingual pcfg dependencies train.len10.tagdep.gz --output train\n"
         "  scfg-monolingual pcfg sample train.grammar --sentences train.sentences --prior 0.1 \\\n"
         "    --gold train.gold --bracket-labels 'N_.*' --output run",

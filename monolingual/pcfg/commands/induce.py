@@ -30,8 +30,8 @@ def add_parser(subparsers) -> None:
         help="the grammar of a treebank",
         description="Read off the rules of a treebank, with their relative frequencies as probabilities: the "
         "maximum-likelihood PCFG, which is always tight. Labels that NLTK's format cannot hold, such as '', "
-        "are written as %27%27. Trees are cleaned as 'tsg train' does, and their "
-        "labels may name siblings and ancestors.",
+        "are written as %27%27 in the grammar; trees have them as they are. Trees are cleaned as 'tsg train' "
+        "does, and their labels may name siblings and ancestors.",
         epilog="examples:\n  scfg-monolingual pcfg induce train.mrg --output grammar.txt\n"
         "  scfg-monolingual pcfg induce train.mrg --tags-only --binarise head \\\n"
         "    --horizontal 1 --vertical 2 --output grammar.txt",

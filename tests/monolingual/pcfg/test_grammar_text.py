@@ -13,6 +13,7 @@ from monolingual.pcfg.grammar import build_grammar, num_rules, rule_name
 from monolingual.pcfg.grammar_text import (
     FORMATS,
     format_rules,
+    meant,
     probabilities,
     read_grammar,
     spellable,
@@ -169,6 +170,8 @@ def test_every_label_can_be_spelled_and_is_told_from_all_others(tmp_path):
     labels += ["%start", "%5b", "a\N{EM SPACE}b", "a\N{NO-BREAK SPACE}", "NP", "50%", "A->B->C"]
     spelled = [spellable(label) for label in labels]
     assert [unquote(label) for label in spelled] == labels
+    assert [meant(label) for label in spelled if "%20" not in label] == [x for x in labels if " " not in x]
+    assert [meant(label) for label in spelled if "%20" in label] == [x for x in spelled if "%20" in x]
     rules = [("S", [(label, False)]) for label in spelled]
     rules += [(label, [("->", True)]) for label in spelled]
     grammar, _ = build_grammar("S", rules)
@@ -176,6 +179,7 @@ def test_every_label_can_be_spelled_and_is_told_from_all_others(tmp_path):
     assert names(read_grammar(tmp_path / "g").grammar) == names(grammar)
     kept = ["NP", "50%", "A>B", "a#", "\\a", "--", "start%"]
     assert [spellable(label) for label in kept] == kept
+    assert [meant(label) for label in [*kept, "%41", "%28", "%FF"]] == [*kept, "%41", "%28", "%FF"]
 
 
 @pytest.mark.parametrize("column", ["weights", "pseudo_counts"])

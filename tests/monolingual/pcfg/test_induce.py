@@ -99,6 +99,25 @@ def test_quotes_that_are_tags_can_be_written(place):
     }
 
 
+def test_trees_of_a_treebanks_grammar_have_the_treebanks_labels(place, capsys):
+    """So what is parsed can be scored, and trees can be learnt from; those of old labels are read still."""
+    trees = ("(#QP (`` ``) (#B a) ('' ''))", "(#QP (`` ``) (#B (NP-LRB- a) (X|Y b)) ('' ''))")
+    (place / "t.mrg").write_text("\n".join(trees) + "\n")
+    induced()
+    (place / "text").write_text("`` a ''\n`` a b ''\n")
+    assert main(["pcfg", "parse", "g", "--sentences", "text", "--output", "parsed", "--quiet"]) == 0
+    assert (place / "parsed").read_text() == (place / "t.mrg").read_text()
+    assert main(["tsg", "score", "t.mrg", "parsed", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["errors"], found["exact"]) == (0, 100.0)
+    (place / "old.mrg").write_text("(%23QP (`` ``) (%23B a) (%27%27 ''))\n")
+    for name in ("t.mrg", "parsed", "old.mrg"):
+        assert main(["pcfg", "train", "g", "--trees", name, "--output", "learnt", "--quiet"]) == 0
+    (place / "other.mrg").write_text("(QP (`` ``))\n")
+    assert main(["pcfg", "train", "g", "--trees", "other.mrg", "--output", "learnt"]) == 2
+    assert "the root is QP, the start symbol #QP" in capsys.readouterr().err
+
+
 def test_tags_that_would_begin_comments_can_be_written(place):
     (place / "t.mrg").write_text("(S (#QP (# #) (C# 5)) (#[a%] fell))\n")
     assert induced() == {
@@ -126,8 +145,8 @@ def test_dependencies_over_tags_that_are_quotes_or_arrows_can_be_scored(place, c
     data = ("--sentences", "dep.sentences", "--gold", "dep.gold", "--bracket-labels", "N_.*")
     assert main(["pcfg", "parse", "dep.grammar", *data]) == 0
     said = capsys.readouterr()
-    assert "(H_%27%27 '')" in said.out
-    assert "(H_%2527%2527 %27%27)" in said.out
+    assert "(H_'' '')" in said.out
+    assert "(H_%27%27 %27%27)" in said.out
     assert "F1" in said.err
 
 
