@@ -73,8 +73,7 @@ class Estimator(NamedTuple):
     ----------
     kernel : Kernel
     point : callable
-        From a state to the probabilities of a model.
-        Of the kernel's states.
+        From a state of the kernel to the probabilities of a model.
     """
 
     kernel: Kernel

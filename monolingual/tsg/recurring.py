@@ -251,6 +251,7 @@ def _common(nodes, i, j, pairs, room):
                 depth += 1
         room[size] = symbol
         size += 1
+        symbol = int(symbol)  # As plain Python, too, has 64 bits for it.
         # Fowler, Noll and Vo's hash, kept below 2^38 so that products do not overflow.
         code = ((code ^ (symbol & 0xFFFF)) * 16777619) & 0x3FFFFFFFFF
         code = ((code ^ ((symbol >> 16) & 0xFFFF)) * 16777619) & 0x3FFFFFFFFF
