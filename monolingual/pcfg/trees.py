@@ -112,6 +112,9 @@ def read_sentences(
 def read_trees(path: PathLike, grammar: Grammar, *, encoding: str = "utf-8") -> Trees:
     """The trees of a file, one a line; empty lines are skipped.
 
+    An outer bracket without a label, as in the Penn Treebank, is the start symbol's if what stands within is
+    not, and one of the symbol's rules begins with that; else it is left out.
+
     Raises
     ------
     TreeError
@@ -119,13 +122,15 @@ def read_trees(path: PathLike, grammar: Grammar, *, encoding: str = "utf-8") -> 
         that the grammar does not have; or there is no tree.
     """
     index = _rule_index(grammar)
+    root = _label(grammar.nonterminals[0])
+    below = {children[0] for parent, *children in index if parent == root and children} - {root}
     rules, start = array("i"), array("q", [0])
     for number, line in enumerate(read_encoded_lines(path, encoding), start=1):
         tokens = _TOKENS.findall(line)
         if not tokens:
             continue
         if tokens[:2] == ["(", "("] and tokens[-1] == ")":
-            tokens = tokens[1:-1]  # Brackets without a label, as in the Penn Treebank.
+            tokens = ["(", root, *tokens[1:]] if tokens[2] in below else tokens[1:-1]
         rules.extend(_tree_rules(path, number, tokens, grammar, index))
         start.append(len(rules))
     if len(start) == 1:

@@ -118,6 +118,25 @@ def test_trees_of_a_treebanks_grammar_have_the_treebanks_labels(place, capsys):
     assert "the root is QP, the start symbol #QP" in capsys.readouterr().err
 
 
+def test_the_treebank_that_a_grammar_is_of_can_be_learnt_from(place, capsys):
+    """Its outermost brackets may have no label, and are no constituents to a grammar that begins below."""
+    (place / "t.mrg").write_text("( (S (N a) (V b)) )\n( (S (N a) (V b)) (. .))\n")
+    rules = induced()
+    assert [rules["TOP -> S"], rules["TOP -> S ."]] == [0.5, 0.5]
+    assert main(["pcfg", "train", "g", "--trees", "t.mrg", "--output", "learnt", "--quiet"]) == 0
+    for name in rules:
+        assert name in (place / "learnt").read_text()
+    (place / "below").write_text("S -> N V [1.0]\nN -> 'a' [1.0]\nV -> 'b' [1.0]\n")
+    (place / "t.mrg").write_text("( (S (N a) (V b)) )\n")
+    assert main(["pcfg", "train", "below", "--trees", "t.mrg", "--output", "learnt", "--quiet"]) == 0
+    (place / "again").write_text("S -> S S [0.5] | 'a' [0.5]\n")
+    (place / "tree").write_text("( (S (S a) (S a)) )\n")
+    assert main(["pcfg", "train", "again", "--trees", "tree", "--output", "learnt", "--quiet"]) == 0
+    (place / "t.mrg").write_text("( (T (N a) (V b)) )\n")
+    assert main(["pcfg", "train", "below", "--trees", "t.mrg", "--output", "learnt", "--quiet"]) == 2
+    assert "t.mrg:1: the root is T, the start symbol S" in capsys.readouterr().err
+
+
 def test_tags_that_would_begin_comments_can_be_written(place):
     (place / "t.mrg").write_text("(S (#QP (# #) (C# 5)) (#[a%] fell))\n")
     assert induced() == {
