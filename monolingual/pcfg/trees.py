@@ -27,8 +27,20 @@ from scfg_sampler.core.jit import kernel
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, TreeError
 
-__all__ = ["Sentences", "Spans", "escaped", "format_tree", "read_sentences", "read_trees", "spans", "yields"]
+__all__ = [
+    "TOP",
+    "Sentences",
+    "Spans",
+    "escaped",
+    "format_tree",
+    "read_sentences",
+    "read_trees",
+    "spans",
+    "yields",
+]
 
+TOP = "TOP"
+"""What stands above the roots of a treebank, whether its trees have it or not; no score counts it."""
 _TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)  # A no-break space is a part of a word.
 
 
@@ -113,7 +125,7 @@ def read_trees(path: PathLike, grammar: Grammar, *, encoding: str = "utf-8") -> 
     """The trees of a file, one a line; empty lines are skipped.
 
     An outer bracket without a label, as in the Penn Treebank, is the start symbol's if what stands within is
-    not, and one of the symbol's rules begins with that; else it is left out.
+    not, and one of the symbol's rules begins with that; else it is left out. TOP may be left out.
 
     Raises
     ------
@@ -131,6 +143,8 @@ def read_trees(path: PathLike, grammar: Grammar, *, encoding: str = "utf-8") -> 
             continue
         if tokens[:2] == ["(", "("] and tokens[-1] == ")":
             tokens = ["(", root, *tokens[1:]] if tokens[2] in below else tokens[1:-1]
+        elif root == TOP and not below.isdisjoint(tokens[1:2]):
+            tokens = ["(", TOP, *tokens, ")"]
         rules.extend(_tree_rules(path, number, tokens, grammar, index))
         start.append(len(rules))
     if len(start) == 1:

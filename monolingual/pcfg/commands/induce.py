@@ -15,10 +15,7 @@ from scfg_sampler.core.wording import counted
 if TYPE_CHECKING:
     from monolingual.tsg.trees import Tree
 
-__all__ = ["START", "add_parser", "count_rules", "run"]
-
-START = "ROOT"
-"""The start symbol above roots with several labels; with underlines if that is a label itself."""
+__all__ = ["add_parser", "count_rules", "run"]
 
 _Rule = tuple[str, tuple[tuple[str, bool], ...]]
 
@@ -128,19 +125,22 @@ def count_rules(trees: Iterable[Tree], *, tags: bool = False) -> tuple[str, Coun
     Returns
     -------
     (str, Counter of (label, ((symbol, is terminal), …)))
-        The roots' label if they have one in common; otherwise a new one with a rule for each.
+        The roots' label if they have one in common; otherwise TOP, above those that have another, with
+        underlines if there are constituents within trees that are called so.
     """
+    from monolingual.pcfg.trees import TOP
+
     rules: Counter[_Rule] = Counter()
     roots: Counter[str] = Counter()
-    labels: set[str] = set()
+    within: set[str] = set()
     for tree in trees:
         roots[tree.label] += 1
         pending = [tree]
         while pending:
             node = pending.pop()
-            labels.add(node.label)
             children = [(c, True) if isinstance(c, str) else _symbol(c, tags) for c in node.children]
             rules[node.label, tuple(children)] += 1
+            within.update(child for child, is_terminal in children if not is_terminal)
             pending.extend(
                 child
                 for child, (_, is_terminal) in zip(node.children, children, strict=True)
@@ -148,10 +148,11 @@ def count_rules(trees: Iterable[Tree], *, tags: bool = False) -> tuple[str, Coun
             )
     if len(roots) == 1:
         return next(iter(roots)), rules
-    start = START
-    while start in labels:
+    start = TOP
+    while start in within:
         start += "_"
-    return start, Counter({(start, ((root, False),)): n for root, n in roots.items()}) + rules
+    others = {(start, ((root, False),)): n for root, n in roots.items() if root != start}
+    return start, Counter(others) + rules
 
 
 def _symbol(child: Tree, tags: bool) -> tuple[str, bool]:
