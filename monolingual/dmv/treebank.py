@@ -329,7 +329,11 @@ def _are_first_columns(lines: Iterable[str], width: int) -> bool:
 def _read_columns(path: PathLike, number: int, line: str) -> Sentence:
     """A sentence of three columns; without heads if there is one column."""
     columns = line.split("\t")
-    tags = tuple(columns[0].split())
+    tags = tuple(split_words(columns[0]))
+    for tag in tags:
+        if tag.split() != [tag]:
+            found = f"the tag {tag!r} has a blank of another kind than spaces in it"
+            raise TreeError(path, number, found, "Put spaces between tags, and underscores within")
     if len(columns) == 1:
         return Sentence(tags, (), (line,), tuple(range(len(tags))))
     if len(columns) > 2 and columns[2].isdecimal() and not columns[1].replace(" ", "").isdecimal():

@@ -28,6 +28,7 @@ from typing import NamedTuple
 from monolingual.pcfg.grammar import Grammar, build_grammar
 from monolingual.pcfg.grammar_text import spellable
 from monolingual.pcfg.trees import escaped
+from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.numerals import whole_number
 from scfg_sampler.core.wording import counted
@@ -89,7 +90,7 @@ def read_tagged(path: PathLike, *, max_length: int = 10) -> Iterator[TaggedSente
         columns = line.split("\t")
         if len(columns) < 2:
             raise InputError(path, number, "one column", "Separate tags, heads and words by tabs")
-        tags = tuple(map(sys.intern, columns[0].split()))  # There are few, and words are many.
+        tags = tuple(map(sys.intern, split_words(columns[0])))  # There are few, and words are many.
         try:
             heads = tuple(map(whole_number, columns[1].split()))
         except ValueError:

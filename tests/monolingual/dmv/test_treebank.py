@@ -135,6 +135,7 @@ def test_three_columns_and_tags_alone(tmp_path):
     [
         ("DT NN\t2\tx\n", 1, "2 tags with 1 head"),
         ("DT\t0\tx\nDT NN\t2 x\tx\n", 2, "heads '2 x' are not numbers"),
+        ("DT NN\nDT\u00a0NN VB\n", 2, r"the tag 'DT\\xa0NN' has a blank of another kind than spaces in it"),
         ("Pierre\tNNP\t2\n", 1, "seems to be Malt-TAB"),
         (
             "-DOCSTART- -X- O O\n\nthe DT I-NP O\ncat NN I-NP O\n\nOslo NNP I-NP B-LOC\n",

@@ -172,6 +172,14 @@ def test_dependencies_over_tags_that_are_quotes_or_arrows_can_be_scored(place, c
     assert "F1" in said.err
 
 
+def test_a_no_break_space_is_a_part_of_a_tag(place, capsys):
+    (place / "odd").write_text("a\u00a0b V\t2 0\n")
+    assert main(["pcfg", "dependencies", "odd", "--output", "dep", "--quiet"]) == 0
+    assert (place / "dep.gold").read_text() == "(X a\u00a0b V)\n"
+    assert main(["pcfg", "parse", "dep.grammar", "--sentences", "dep.sentences", "--gold", "dep.gold"]) == 0
+    assert "F1 1.0000" in capsys.readouterr().err
+
+
 def test_rare_words_become_signatures(place):
     assert "N -> 'UNK'" in induced("--rare", "1")
     assert "D -> 'the'" in induced("--rare", "1")
