@@ -69,12 +69,15 @@ def correlations(matrix: np.ndarray) -> np.ndarray:
 def plot_covariances(path: PathLike, tags: Sequence[str], matrices: dict[str, np.ndarray]) -> None:
     """Draw correlations as heat maps beside each other, those of tags with themselves left out.
 
+    The file has no date: equal covariances give equal files.
+
     Raises
     ------
     SettingsError
         matplotlib is not installed.
     """
     try:
+        import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
         raise SettingsError("--plot needs matplotlib: pip install 'scfg-sampler[report]'") from None
@@ -90,5 +93,7 @@ def plot_covariances(path: PathLike, tags: Sequence[str], matrices: dict[str, np
         axes.set_yticks(range(len(tags)), tags, fontsize=6)
         axes.set_title(f"{name}: correlations")
         figure.colorbar(image, ax=axes, shrink=0.7)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, format=str(path).rpartition(".")[2])
+    ending = str(path).rpartition(".")[2]
+    dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending, {})
+    with matplotlib.rc_context({"svg.hashsalt": "scfg-sampler"}), atomic_path(path) as temporary:
+        figure.savefig(temporary, format=ending, metadata=dateless)

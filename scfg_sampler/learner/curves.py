@@ -139,9 +139,8 @@ def draw_curves(curves: Mapping[str, Curve], path: PathLike, *, title: str = "")
         figure.suptitle(title)
     # Text as text, and nothing that differs from one time to the next.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "curves"}), atomic_path(path) as temporary:
-        figure.savefig(
-            temporary, dpi=150, format=ending, metadata={"Date": None} if ending == "svg" else None
-        )
+        dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending)
+        figure.savefig(temporary, dpi=150, format=ending, metadata=dateless)
 
 
 def write_curves(curves: Mapping[str, Curve], path: PathLike) -> None:

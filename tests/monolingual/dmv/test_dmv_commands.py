@@ -265,6 +265,9 @@ def test_covariances_are_printed_and_drawn(place, capsys):
     pytest.importorskip("matplotlib")
     assert call("covariances", "m.npz", "--head", "VB", "--plot", "heat.svg", "--quiet") == 0
     assert "<svg" in (place / "heat.svg").read_text()
+    assert call("covariances", "m.npz", "--head", "VB", "--plot", "heat.pdf", "--quiet") == 0
+    assert "dc:date" not in (place / "heat.svg").read_text()  # So that equal ones are equal files.
+    assert b"CreationDate" not in (place / "heat.pdf").read_bytes()
 
 
 def test_without_matplotlib_covariances_say_what_drawing_needs(place, capsys, monkeypatch):
