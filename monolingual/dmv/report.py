@@ -116,7 +116,7 @@ def _tell_model(inputs: ReportInputs, model: DmvModel) -> list[Markup]:
         (f"{np.exp(_entropy(root)):.1f}", "roots in effect"),
         (f"{np.exp(_entropy(child).mean()):.1f}", "children of a head in effect, on average"),
     ]
-    first = next(iter(read_lines(inputs.model)), "")
+    first = next(iter(read_lines(inputs.model)), "").removesuffix("\r")
     remark = element("p", element("code", first.lstrip("# "))) if first.startswith("#") else None
     said = "In effect: as many equally frequent ones would have the same entropy."
     return [tiles(sizes), *([remark] if remark else []), element("p", said, class_="soft")]

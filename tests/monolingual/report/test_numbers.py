@@ -442,6 +442,12 @@ def test_correlations_are_those_of_the_covariances(folder):
     assert f"VB left: variances from {low:.3f} to {high:.3f}" in made.said("covariances")
 
 
+def test_line_ends_of_windows_leave_nothing_on_the_page(folder, tmp_path):
+    (tmp_path / "model.txt").write_bytes((folder / "model.txt").read_bytes().replace(b"\n", b"\r\n"))
+    assert call("dmv", "report", tmp_path / "model.txt", "--output", tmp_path / "page.html") == 0
+    assert "\ufffd" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_accuracy_is_that_of_evaluate(folder, capsys):
     assert main(["dmv", "evaluate", str(folder / "model.txt"), str(folder / "tagged"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
