@@ -358,7 +358,7 @@ class _Chain:
         )
         self._record: dict = {}
         self._recorded = -math.inf
-        self._cpu, self._spent = time.process_time(), (0.0, 0.0)
+        self._cpu, self._spent = self.clock.processor_time(), (0.0, 0.0)
 
     def goes_on_from(self, cpu_seconds: float, peak_memory: float) -> None:
         """Add what processes before this one have taken, in seconds and MB."""
@@ -495,6 +495,6 @@ class _Chain:
             },
             "skipped": skipped,
             "seconds": round(self.clock.seconds, 3),
-            "cpu_seconds": round(self._spent[0] + time.process_time() - self._cpu, 3),
+            "cpu_seconds": round(self._spent[0] + self.clock.processor_time() - self._cpu, 3),
             "peak_memory_mb": round(max(self._spent[1], memory), 1),
         }

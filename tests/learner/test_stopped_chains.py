@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from scfg_sampler.cli import main
 from scfg_sampler.core.chains import occupied
 from scfg_sampler.learner import chains
+from scfg_sampler.learner import run as runs
 from tests.learner.test_commands import sample
 from tests.learner.test_stopped_runs import MORE, Killed, record, results
 
@@ -279,6 +281,33 @@ def test_times_of_chains_are_those_of_all(corpus_options, tmp_path):
         assert record(run)["cpu_seconds"] == pytest.approx(sum(one["cpu_seconds"] for one in each), abs=0.002)
         longest = max(*seconds, sum(seconds) / int(threads))
         assert record(run)["seconds"] == pytest.approx(longest, abs=0.002)
+
+
+def test_a_chain_counts_no_processor_time_of_what_runs_beside_it(corpus_options, tmp_path, monkeypatch):
+    """As of other chains, all of which would count several times in what a run of many comes to."""
+    whole = tmp_path / "run"
+    assert sample(corpus_options, whole, "--iterations", "4") == 0  # What is to be compiled is, then.
+    make = runs.learner_kernel
+
+    def busy():
+        began = time.thread_time()
+        while time.thread_time() - began < 0.5:
+            pass
+
+    def beside_another(*arguments):
+        kernel = make(*arguments)
+
+        def step(rng, state):
+            other = threading.Thread(target=busy)
+            other.start()
+            other.join()
+            return kernel.step(rng, state)
+
+        return kernel._replace(step=step)
+
+    monkeypatch.setattr(runs, "learner_kernel", beside_another)
+    assert sample(corpus_options, whole, "--iterations", "4", "--overwrite") == 0
+    assert record(whole)["cpu_seconds"] < 1.0
 
 
 def test_odd_pairs_are_told_of_once_however_many_the_chains(tmp_path, capsys):

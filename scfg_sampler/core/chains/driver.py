@@ -99,11 +99,13 @@ class Stopwatch:
         That have passed while it was driven.
     cpu_seconds : float
         Of the processor, in the functions that are timed.
+    processor_time : callable
+        That of all that counts, in seconds from some moment on.
     """
 
     def __init__(self, is_one_thread: bool = False) -> None:
         self.cpu_seconds = 0.0
-        self._time = time.thread_time if is_one_thread else time.process_time
+        self.processor_time = time.thread_time if is_one_thread else time.process_time
         self._before, self._began = 0.0, math.inf
 
     @property
@@ -140,9 +142,9 @@ class Stopwatch:
         """The function, its processor time counted."""
 
         def call(*arguments: Any) -> Any:
-            began = self._time()
+            began = self.processor_time()
             result = function(*arguments)
-            self.cpu_seconds += self._time() - began
+            self.cpu_seconds += self.processor_time() - began
             return result
 
         return call
