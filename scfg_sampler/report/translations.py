@@ -12,6 +12,7 @@ what is shown. BLEU and the others are those of the files that `evaluate --json`
 from __future__ import annotations
 
 import difflib
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -165,7 +166,8 @@ def tell_scores(scores: Mapping[str, Mapping[str, Any]]) -> list[Markup]:
         for metric, found in report.items():
             if not isinstance(found, dict) or "score" not in found:
                 continue
-            rows.append((name, found.get("name", metric), _score(found), _interval(found), _against(found)))
+            figures = _score(found), _interval(metric, found), _against(found)
+            rows.append((name, found.get("name", metric), *figures))
             signatures.append(f"{found.get('name', metric)}|{found.get('signature', '')}")
     listed = [element("div", element("code", each)) for each in dict.fromkeys(signatures)]
     return [
@@ -181,11 +183,13 @@ def _score(found: Mapping[str, Any]) -> str:
     return f"{found['score']:.2f}{spread}"
 
 
-def _interval(found: Mapping[str, Any]) -> str:
+def _interval(metric: str, found: Mapping[str, Any]) -> str:
+    """Half of the interval's length about the mean, as `evaluate` tells it: no further than scores can be."""
     if "confidence_mean" not in found:
         return "–"
     mean, half = found["confidence_mean"], found["confidence_var"]
-    return f"{mean - half:.2f} – {mean + half:.2f}"
+    most = math.inf if metric == "ter" else 100.0
+    return f"{max(0.0, mean - half):.2f} – {min(most, mean + half):.2f}"
 
 
 def _against(found: Mapping[str, Any]) -> str:

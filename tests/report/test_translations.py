@@ -20,6 +20,7 @@ from scfg_sampler.report.translations import (
     read_rounds,
     read_scores,
     read_written,
+    tell_scores,
     tell_tuning,
 )
 
@@ -65,6 +66,14 @@ def test_scores_of_something_else_are_refused(tmp_path, text):
     (tmp_path / "s").write_text(text)
     with pytest.raises(InputError, match=r"s: holds no scores\. Name what 'evaluate --json' wrote"):
         read_scores(tmp_path / "s")
+
+
+def test_intervals_end_where_scores_do():
+    """Of few sentences half of their length about the mean is beyond."""
+    wide = {"score": 50.0, "confidence_mean": 50.5, "confidence_var": 52.25}
+    told = str(tell_scores({"a": {"exact": wide, "ter": wide}})[0])
+    assert "0.00 – 100.00" in told
+    assert "0.00 – 102.75" in told
 
 
 def test_derivations_whose_sides_are_no_lists_are_refused(tmp_path):
