@@ -183,10 +183,11 @@ def compact(value: float, step: float | None = None) -> str:
     """
     if not math.isfinite(value):
         return str(value).replace("inf", "∞").replace("-", "−")
-    size = max(abs(value), 0.0)
-    divisor, unit = (
-        (1e9, "G") if size >= 1e9 else (1e6, "M") if size >= 1e6 else (1e3, "k") if size >= 1e4 else (1.0, "")
-    )
+    size = abs(value)
+    if size < 9999.5:  # Which is 10000 with four digits.
+        divisor, unit = 1.0, ""
+    else:
+        divisor, unit = (1e9, "G") if size >= 1e9 else (1e6, "M") if size >= 1e6 else (1e3, "k")
     if step is not None and step > 0:
         while divisor > 1.0 and step / divisor < 0.02:
             divisor, unit = divisor / 1e3, {"G": "M", "M": "k", "k": ""}[unit]
