@@ -79,6 +79,21 @@ def test_words_beside_tags_may_have_no_break_spaces(tmp_path):
     assert shown_words(sentence) == ["the/DT", "dog\u00a0x/NN", "barks/VB"]
 
 
+def test_columns_of_another_order_are_refused(tmp_path):
+    path = tmp_path / "treebank"
+    first, rows = (
+        "# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL",
+        "1\ta\ta\tN\tNN\t_\t0\troot\tx\n",
+    )
+    path.write_text(f"{first} PARSEME:MWE\n{rows}")
+    assert [sentence.tags for sentence in read_treebank(path)] == [("NN",)]
+    path.write_text(f"{first.replace('LEMMA UPOS', 'UPOS LEMMA')}\n{rows}")
+    with pytest.raises(
+        TreeError, match=r":1: columns are ID FORM UPOS LEMMA XPOS .* Put them in order: ID FORM"
+    ):
+        read_treebank(path)
+
+
 def test_one_run_by_two_names_is_named_twice(tmp_path):
     (tmp_path / "run").mkdir()
     with pytest.raises(InputError, match="is named twice"):

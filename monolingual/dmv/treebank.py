@@ -43,6 +43,9 @@ _POSITION = re.compile(r"[1-9][0-9]{0,5}")
 _HEADS = re.compile(r"[0-9]+( [0-9]+)*")
 _COARSE, _HEAD, _FEWEST_COLUMNS, _COLUMNS = 3, 6, 8, 10
 """Of CoNLL-U and CoNLL-X: where the coarse tag and the head stand, and how many columns there are."""
+_GLOBAL_COLUMNS = "# global.columns ="
+_NAMES = ["ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL"]
+"""What a file of CoNLL-U Plus begins with, and the columns that are read and those between them."""
 _MOST_COLUMNS = 6
 """Of lines with a word each that end in a chunk or a name."""
 Punctuation: TypeAlias = Collection[str] | Callable[[Sequence[tuple[str, str]]], Collection[str]]
@@ -149,6 +152,7 @@ def read_treebank(
     """
     lines = StoredText(line.removesuffix("\r") for line in read_lines(path))
     in_blocks = _are_in_blocks(lines)
+    _refuse_other_columns(path, lines)
     if not in_blocks:
         _refuse_chunks(path, lines)
         _refuse_spaces(path, lines)
@@ -240,6 +244,13 @@ def _tag_pairs(lines: Iterable[str]) -> list[tuple[str, str]]:
     pairs = ((row[3], row[4]) for row in rows if len(row) > 4 and row[0].isdecimal())
     same: dict[tuple[str, str], tuple[str, str]] = {}
     return [same.setdefault(pair, pair) for pair in pairs]
+
+
+def _refuse_other_columns(path: PathLike, lines: Iterable[str]) -> None:
+    """Raise TreeError if a first line as CoNLL-U Plus has it names columns in another order."""
+    named = next(iter(lines), "").partition(_GLOBAL_COLUMNS)[2].split()
+    if named and named[:_FEWEST_COLUMNS] != _NAMES:
+        raise TreeError(path, 1, f"columns are {' '.join(named)}", f"Put them in order: {' '.join(_NAMES)}")
 
 
 def _refuse_chunks(path: PathLike, lines: Iterable[str]) -> None:
