@@ -333,7 +333,6 @@ planned_step() { # as for step
 companion="" # the process that takes them
 notes="" # there, a file for the names of steps taken
 beside() {
-    mkdir -p "$OUT/logs"
     hold_output # The process below must not hold it for itself.
     : >"$OUT/logs/beside"
     notes=$OUT/logs/beside "$@" &

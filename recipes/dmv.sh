@@ -94,7 +94,7 @@ main() {
     : "${OUT:=$ROOT/runs/dmv-$(basename "$directory")}"
 
     prepare_python_to_draw
-    mkdir -p "$OUT"
+    hold_output
     printf '%s\n' "$TAGS" "$PUNCTUATION" "$ROUNDS" >"$OUT/settings"
 
     model em

@@ -117,7 +117,7 @@ main() {
     done
 
     prepare_python_to_draw
-    mkdir -p "$OUT"
+    hold_output
     for name in table2=lin2005-table2 ilokano=lin2005-ilokano-reduplication spanish=lin2005-spanish-diminutives \
         finnish=finnish-genitive-plurals; do
         file=$OUT/${name%%=*}.tsv

@@ -17,7 +17,6 @@ step() {
     local name=$1 log="$OUT/logs/$1.log" done="$OUT/logs/$1.done" wanted="" began status=0
     local begun="$OUT/logs/$1.begun" needed=() products=() line="" harm="" prolonged="" stopped="" left=""
     shift
-    [ -d "$OUT/logs" ] || mkdir -p "$OUT/logs" # No process that can be done without: recipes have many steps.
     hold_output
     while [ "$1" != -- ] && [ "$1" != --makes ]; do
         if [ -f "$OUT/logs/$1.done" ]; then
@@ -165,10 +164,12 @@ is_running() { # and is not dead already, when nobody has asked yet how it ended
     state=$(ps -o stat= -p "$1" 2>/dev/null) && [ "${state:0:1}" != Z ]
 }
 
-# hold_output: OUT is this recipe's alone until it and all programs that it has begun have ended, however they do; dies if
-# it is another's. The lock is the operating system's, of the open file 8, which programs inherit.
+# hold_output: OUT, with logs in it, is this recipe's alone until it and all programs that it has begun have ended, however
+# they do; dies if it is another's. Steps call it; a recipe that writes into OUT before its first step does, too. The lock is
+# the operating system's, of the open file 8, which programs inherit.
 held=""
 hold_output() {
+    [ -d "$OUT/logs" ] || mkdir -p "$OUT/logs" # No process that can be done without: recipes have many steps.
     [ "$held" != "$OUT" ] || return 0
     held=$OUT
     trap end_recipe EXIT

@@ -212,7 +212,7 @@ for set in "${sets[@]}"; do
 done
 
 prepare_python
-mkdir -p "$OUT"
+hold_output
 say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(alignment_names); tuning on $DEV, testing on ${tests[*]}"
 
 # ------------------------------------------------------------------ the steps

@@ -41,7 +41,7 @@ main() {
         names+=$(name_of "$treebank")$'\n'
     done
     prepare_python report
-    mkdir -p "$OUT"
+    hold_output
     section_8
     for treebank in ${positional[@]+"${positional[@]}"}; do
         section_9 "$treebank"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -12,7 +13,7 @@ import time
 
 import pytest
 
-from tests.recipe_calls import RECIPES
+from tests.recipe_calls import RECIPES, run, small_data, write_stand_in
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
@@ -76,3 +77,32 @@ def test_what_a_killed_recipe_has_left_running_is_waited_for(begun, tmp_path):
     os.killpg(child.pid, signal.SIGKILL)
     found = _again(tmp_path, "run", "0")
     assert (found.returncode, "first" in found.stderr) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    ["table2.sh data xx en", "dmv.sh data", "ot-lin2005.sh data", "alignments-to-bleu.sh data xx en"],
+)
+def test_a_recipe_that_is_refused_has_changed_nothing(recipe, tmp_path):
+    script, *arguments = recipe.split()
+    data = small_data(tmp_path / "data")
+    tableaux = "table2", "ilokano-reduplication", "spanish-diminutives"
+    names = [*(f"lin2005-{name}.tsv" for name in tableaux), "finnish-genitive-plurals.tsv"]
+    for name in (*names, *(f"{name}.conllu" for name in ("train", "dev", "test"))):
+        (data / name).write_text("of another text\n")
+    (tmp_path / "out" / "logs").mkdir(parents=True)
+    found = [tmp_path / "out" / name for name in ("input.xx", "settings", "table2.tsv")]
+    for path in found:
+        path.write_text("read by the recipe that is at work\n")
+    python = str(write_stand_in(tmp_path) / "python")
+    with open(tmp_path / "out" / "logs" / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        outcome = run(RECIPES / script, *arguments, "--output", "out", directory=tmp_path, SCFG_PYTHON=python)
+    assert (outcome.returncode, "out is in use by another recipe" in outcome.stderr) == (2, True)
+    assert [path.read_text() for path in found] == 3 * ["read by the recipe that is at work\n"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "input.xx",
+        "logs",
+        "settings",
+        "table2.tsv",
+    ]
