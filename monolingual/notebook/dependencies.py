@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, Unpack
 
@@ -303,9 +303,7 @@ def train_dmv(
         lines = {texts[name]: {"sentences": sentences, "heldout": heldout}[name] for name in own}
         if not checkpoint.exists() and not settings.get("overwrite"):
             _refuse_others(lines)
-        # Of training that has a checkpoint they are its own, of any other somebody's.
-        stay = [] if checkpoint.exists() else [path for path in lines if _holds(path, lines[path])]
-        try:
+        with _beside(checkpoint, lines, refused):
             if heldout is not None:
                 given["heldout"] = lines_file(heldout, texts["heldout"])
             path = lines_file(sentences, texts["sentences"])
@@ -315,13 +313,45 @@ def train_dmv(
             ]
             with of_lines(*written):
                 call("dmv", "train", [path], given)
-        finally:
-            for path in lines if refused or not checkpoint.exists() else []:
-                with contextlib.suppress(OSError):  # Of a place that is no directory, above all.
-                    if path not in stay:
-                        path.unlink()
         how = {name: given[name] for name in ("tags", "punctuation") if given.get(name) is not None}
         return DependencyModel(read_model(place), **how)
+
+
+@contextlib.contextmanager
+def _beside(checkpoint: Path, lines: Mapping[Path, Any], refused: bool) -> Iterator[None]:
+    """Within, lines are written beside a model; what is left of them is what its checkpoint needs.
+
+    Parameters
+    ----------
+    checkpoint : path
+        Of the model, if there is one.
+    lines : mapping
+        By the files that are to have them.
+    refused : bool
+        Whether nobody goes on from these lines, whatever there is a checkpoint of.
+    """
+    before, kept = _content(checkpoint), {path: _content(path) for path in lines}
+    # Of training that has a checkpoint they are its own, of any other somebody's.
+    stay = [] if before is not None else [path for path in lines if _holds(path, lines[path])]
+    try:
+        yield
+    except BaseException:
+        if _content(checkpoint) == before:  # Nothing has begun, and what there was is what is needed.
+            for path, content in kept.items():
+                with contextlib.suppress(OSError):
+                    if content is not None:
+                        path.write_bytes(content)
+                        stay.append(path)
+        raise
+    finally:
+        for path in lines if refused or not checkpoint.exists() else []:
+            with contextlib.suppress(OSError):  # Of a place that is no directory, above all.
+                if path not in stay:
+                    path.unlink()
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def _refuse_others(texts: Mapping[Path, Any]) -> None:

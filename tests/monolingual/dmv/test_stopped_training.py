@@ -16,6 +16,7 @@ import monolingual
 from monolingual.cli import main
 from monolingual.dmv import training
 from monolingual.dmv.model import read_model
+from scfg_sampler.core.arguments import ArgumentError
 from scfg_sampler.core.chains import driver
 from scfg_sampler.errors import InputError, SettingsError
 
@@ -221,6 +222,27 @@ def test_lines_of_a_notebook_outlast_training_that_was_stopped(place, stop_after
     assert call("resume", "model.txt") == 0
     assert (place / "model.txt").read_text() == (place / "whole.txt").read_text()
     assert len(whole.tags) == 4
+
+
+def test_lines_are_lost_only_where_other_training_begins(place, stop_after):
+    lines = (ROWS * 3).splitlines()
+    stop_after(2)
+    with pytest.raises(KeyboardInterrupt):
+        monolingual.train_dmv(lines, output="model.txt", rounds=9)
+    stop_after(0)
+    with pytest.raises(ArgumentError, match="rounds is -1"):
+        monolingual.train_dmv(lines[:1], output="model.txt", rounds=-1, overwrite=True)
+    (place / "other.txt.sentences").write_text("somebody's own\n")
+    with pytest.raises(ArgumentError, match="rounds is -1"):
+        monolingual.train_dmv(lines, output="other.txt", rounds=-1, overwrite=True)
+    assert (place / "other.txt.sentences").read_text() == "somebody's own\n"
+    assert call("resume", "model.txt") == 0
+    stop_after(2)
+    with pytest.raises(KeyboardInterrupt):
+        monolingual.train_dmv(lines, output="other.txt", rounds=9, overwrite=True)
+    stop_after(0)
+    assert call("resume", "other.txt") == 0
+    assert (place / "other.txt").read_text() == (place / "model.txt").read_text()
 
 
 @pytest.mark.parametrize("more", [[], ["--heldout", "train.txt"], ["--e-step", "lateen"]])
