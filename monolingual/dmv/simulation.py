@@ -2,7 +2,8 @@
 
 The fact a newcomer would get wrong: a learnt model may not be tight. Where tags have more than one
 dependent on average, some trees never end; those that grow beyond a limit are dropped and drawn anew, so
-that what is drawn is drawn given its length.
+that what is drawn is drawn given its length. Weights of JDAGEEM, which need not sum to 1, are taken for
+shares of their sum, those of stopping and of going on, too.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _draw(rng: np.random.Generator, model: DmvModel, longest: int) -> tuple[list
     at = 0
     while at < len(tags):
         for d in range(2):
-            while rng.random() >= stop[tags[at], d, int(bool(sides[at][d])), 0]:
+            while _choice(rng, stop[tags[at], d, int(bool(sides[at][d]))]):
                 v = min(int(bool(sides[at][d])), last)
                 sides[at][d].append(len(tags))
                 tags.append(_choice(rng, child[tags[at], d, v]))
@@ -78,7 +79,7 @@ def _draw(rng: np.random.Generator, model: DmvModel, longest: int) -> tuple[list
 
 
 def _choice(rng: np.random.Generator, probs: np.ndarray) -> int:
-    """One of the tags."""
+    """One of the tags, or 0 to stop and 1 to go on."""
     return int(min(np.searchsorted(np.cumsum(probs), rng.random() * probs.sum(), "right"), len(probs) - 1))
 
 

@@ -74,6 +74,18 @@ def test_drawn_sentences_have_the_probabilities_of_their_trees(rng, valences):
     assert chi_square_tail(observed, expected) > FALSE_ALARM
 
 
+def test_sentences_are_drawn_by_the_shares_of_weights_that_do_not_sum_to_one():
+    """As those of JDAGEEM's variational models; halves, as other factors would round."""
+    layout = Layout(2, 2)
+    probs = random(np.random.default_rng(1), layout)
+    parts(layout, probs)[1][..., 0], parts(layout, probs)[1][..., 1] = 0.75, 0.25
+    expected, drawn = (
+        draw_sentences(np.random.default_rng(2), DmvModel(("a", "b"), layout, values), 200, 50)
+        for values in (probs, probs / 2)
+    )
+    assert drawn == expected
+
+
 def test_long_drawn_trees_are_projective(rng):
     layout = Layout(2, 1)
     probs = random(rng, layout)
