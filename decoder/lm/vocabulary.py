@@ -91,15 +91,17 @@ class LmVocabulary:
         return self._ids == other._ids
 
     def described(self) -> str:
-        """How many words it has, and in how many classes if they are in classes.
+        """How many words it has, but for the reserved ones, and in how many classes if they are in classes.
 
+        >>> LmVocabulary(["<unk>", "<s>", "</s>", "a", "the"]).described()
+        '2 words'
         >>> LmVocabulary(["<unk>", "<s>", "</s>", "article"], {"a": 3, "the": 3}).described()
         '2 words in 1 class'
         """
+        words = counted(len(self._entries()), "word")
         if self.class_of is None:
-            return counted(len(self.words), "word")
-        classes = counted(len(set(self.class_of.values())), "class", "classes")
-        return f"{counted(len(self.class_of), 'word')} in {classes}"
+            return words
+        return f"{words} in {counted(len(set(self.class_of.values())), 'class', 'classes')}"
 
     def _entries(self) -> list[tuple[str, int]]:
         """What has an id, but for the reserved words of the model."""

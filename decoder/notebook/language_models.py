@@ -106,7 +106,7 @@ def train_lm(
 
     >>> lm = train_lm(["the cat sleeps", "the dog sleeps", "a cat sees the dog"], order=2)
     >>> lm
-    Language model of order 2, 9 words
+    Language model of order 2, 6 words
     >>> likely, unlikely = lm.log_probs(["the dog sleeps", "sleeps dog the"])
     >>> bool(likely > unlikely)
     True
@@ -193,7 +193,7 @@ def load_lm(path: PathLike, classes: PathLike | None = None) -> NgramModel:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = decoder.train_lm(["the cat sleeps"], folder + "/en.arpa", order=2)
     ...     decoder.load_lm(folder + "/en.arpa")
-    Language model of order 2, 6 words
+    Language model of order 2, 3 words
     """
     require_path("path", path)
     if classes is not None:
