@@ -120,6 +120,8 @@ def _flat(record: dict[str, Any]) -> dict[str, str]:
     found = spelled({**record["settings"], **record["run"]})
     if "chains" in record:
         found["chains"] = str(record["chains"])
+    if type(memory := record["run"].get("memory")) is int:
+        found["memory"] = f"{memory / 2**20:,.0f} MB"
     found |= {f"version of {name}": version for name, version in record["versions"].items()}
     if record["finished"]:  # Else the record says what they were when the run began.
         found["processor-seconds"] = f"{record['cpu_seconds']:,.1f}"

@@ -126,6 +126,7 @@ def test_settings_versions_files_and_skipped_pairs_are_told(made, folder):
     settings = dict(rows)
     assert settings["seed"] == "1"
     assert settings["max-cut-span"] == "7"
+    assert settings["memory"] == "1,024 MB"
     assert settings["version of numba"] == record["versions"]["numba"]
     assert [str(len(nasty_pairs()) - 1), "no links"] in rows
 
