@@ -209,8 +209,11 @@ def _resume_chains(
         record["run"]["iterations"] = iterations
         check_run_settings(run._replace(iterations=iterations))
     require_same_files(output, record["corpus"]["files"], record["corpus"]["sha256"])
-    longest = max(sweeps_done(output, record), default=0)
-    require_sweeps_left(output, longest, record["run"]["iterations"], is_finished=record["finished"])
+    done = sweeps_done(output, record)
+    longest, are_alike = max(done, default=0), len(set(done)) < 2  # One of them may have been gone on with.
+    place = output if are_alike else chains_begun(output)[done.index(longest)]
+    is_finished = record["finished"] and are_alike
+    require_sweeps_left(place, longest, record["run"]["iterations"], is_finished=is_finished)
     return _run_chains(output, record, check, advance, executor)
 
 

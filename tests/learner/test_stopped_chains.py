@@ -246,6 +246,19 @@ def test_resume_refuses_what_makes_no_sense(corpus_options, tmp_path, capsys, nu
     assert record(tmp_path / "run")["finished"]
 
 
+def test_chains_of_which_one_is_longer_go_on_to_its_end(corpus_options, tmp_path, capsys):
+    run, whole = str(tmp_path / "run"), str(tmp_path / "whole")
+    for name in (run, whole):
+        assert sample(corpus_options, name, "--iterations", "4", "--chains", "2") == 0
+    assert main(["resume", whole, "--iterations", "8", "--quiet"]) == 0
+    assert main(["resume", f"{run}/chain-1", "--iterations", "8", "--quiet"]) == 0
+    assert main(["resume", run, "--iterations", "7", "--quiet"]) == 2
+    assert f"{run}/chain-1 has 8 sweeps already; give --iterations more" in capsys.readouterr().err
+    assert main(["resume", run, "--iterations", "8", "--quiet"]) == 0
+    assert results(tmp_path / "run") == results(tmp_path / "whole")
+    assert main(["resume", run, "--iterations", "8", "--quiet"]) == 2
+
+
 def test_a_refused_resume_leaves_the_record_of_stopped_chains(corpus_options, tmp_path, capsys, monkeypatch):
     """The checkpoints are ahead of what the records of the chains say, and more was never asked for."""
     run = tmp_path / "run"
