@@ -122,7 +122,8 @@ def read_grammar(directory: PathLike, samples: int | None = 0) -> LearntGrammar:
     Raises
     ------
     InputError
-        It is not a run directory, or the run has not finished.
+        It is not a run directory, or the run has never finished; or it is prolonged and has not finished
+        again, and samples are wanted, some of which are of it as it was.
     SettingsError
         There are not so many samples.
     """
@@ -133,6 +134,10 @@ def read_grammar(directory: PathLike, samples: int | None = 0) -> LearntGrammar:
         samples = min(states_kept(record["run"])[0], len(list(place.glob("samples/*.tsg.gz"))))
     if samples == 0:
         fragments = read_fragments(place / GRAMMAR)
+    elif not record["finished"]:
+        hint = "Finish it with 'tsg resume', or take the last state before with --average 0"
+        found = "is not finished, and has states of before it was prolonged beside later ones"
+        raise InputError(directory, None, found, hint)
     else:
         paths = sorted(place.glob("samples/*.tsg.gz"))[-samples:]
         if len(paths) < samples:

@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.core.files import atomic_output
 
     _check(options)
-    learnt = read_grammar(options.directory, options.average)
+    learnt = read_grammar(options.directory, 0 if options.grammar == "pcfg" else options.average)
     parser = _parser(learnt, options.grammar, options.beam)
     sentences = list(_sentences(options, learnt.preparation.keep_annotation))
     longest = max((len(words) for words, _ in sentences), default=0)

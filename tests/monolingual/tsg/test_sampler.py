@@ -15,6 +15,7 @@ from monolingual.cli import main
 from monolingual.tsg.fragments import format_fragment, read_fragments, seated_fragments
 from monolingual.tsg.hyperparameters import draw_tables, log_seats
 from monolingual.tsg.marginals import NodeCounts
+from scfg_sampler.core.chains import driver
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.core.fragments.density import log_joint as restaurants_log_joint
@@ -263,6 +264,26 @@ def test_states_of_a_run_that_was_to_be_shorter_go(treebank_file, tmp_path):
     assert main(["tsg", "resume", str(run), "--iterations", "40", "--quiet"]) == 0
     kept = [int(path.name[6:13]) for path in sorted((run / "samples").iterdir())]
     assert kept == [13, 16, 19, *range(22, 41, 3)]
+
+
+def test_states_of_two_lengths_of_a_run_are_not_taken_together(treebank_file, tmp_path, monkeypatch, capsys):
+    def stopped(*arguments, **more):
+        yield from itertools.islice(real(*arguments, **more), 15)
+        raise KeyboardInterrupt
+
+    run, real = tmp_path / "run", driver.run_chain
+    assert train(treebank_file, "--output", run, "--iterations", "20", "--states", "4", "--quiet") == 0
+    parse = ["tsg", "parse", str(run), "--input", str(treebank_file), "--format", "trees", "--quiet"]
+    assert main([*parse, "--average", "0"]) == 0
+    before = capsys.readouterr().out
+    with monkeypatch.context() as patch:
+        patch.setattr(driver, "run_chain", stopped)
+        assert main(["tsg", "resume", str(run), "--iterations", "40", "--quiet"]) == 130
+    assert main(parse) == 2
+    assert "run: is not finished, and has states of before it was prolonged" in capsys.readouterr().err
+    assert main([*parse, "--average", "0"]) == main([*parse, "--model", "pcfg"]) == 0
+    assert capsys.readouterr().out.startswith(before)
+    assert main(["tsg", "resume", str(run), "--quiet"]) == main(parse) == 0
 
 
 @pytest.mark.parametrize("more", [[], ["--discount", 0.3], ["--moves", "single,block,type"]])
