@@ -152,6 +152,7 @@ def run(options: argparse.Namespace) -> None:
 
     from decoder.scoring.evaluate import read_references
     from decoder.translation.weights import write_weights
+    from decoder.tuning.decoding import passes_left
     from decoder.tuning.metrics import metric_of
     from decoder.tuning.tune import best_round, tune
     from scfg_sampler.core.arrays.vocabulary import split_words
@@ -171,20 +172,19 @@ def run(options: argparse.Namespace) -> None:
     identity = _identity(options)
     state = Path(f"{options.output}.state")
     decoder = _decoder(options)
-    names = decoder.weight_names
+    names, before = decoder.weight_names, decoder.weights
     sources = [input_words(options, split_words(line)) for line in lines]
     references = [[input_words(options, words) for words in row] for row in references]
     _warn_of_unknown_words(decoder.grammar, sources, references, options)
-    rounds = []
-    metric, averages = metric_of(_settings(options)).name, _settings(options).within != 0
+    rounds, metric = [], metric_of(_settings(options)).name
+    left = passes_left(_settings(options), None if options.overwrite else state)
     say(f"round   {metric}  length     new  weights that changed most")
-    before = decoder.weights
     threads = default_threads() if options.threads is None else options.threads
     with (
         owned(state.parent, f"{state.name}.lock", options.output),
         repeatable(str(state), overwrite=options.overwrite),
         elsewhere(options) as executor,
-        progress("tuning", (options.rounds + 1 + averages) * len(sources)) as advance,
+        progress("tuning", left * len(sources)) as advance,
     ):
         if options.overwrite and state.is_dir():
             shutil.rmtree(state)

@@ -10,7 +10,8 @@ import numpy as np
 from decoder.notebook.systems import LmLike, make_decoder
 from decoder.notebook.texts import RulesLike, Text, lines_of, sets_of
 from decoder.translation.weights import write_weights
-from decoder.tuning.settings import SEARCH, TuneSettings, resolved
+from decoder.tuning.decoding import passes_left
+from decoder.tuning.settings import SEARCH, TuneSettings
 from decoder.tuning.tune import Round, best_round
 from decoder.tuning.tune import tune as tuned
 from scfg_sampler.core.arguments import of_arguments, require_whole, settings_of
@@ -141,8 +142,7 @@ def tune(
             raise InputError(name, None, "has no words", "Tuning needs sentences and their translations")
     chosen = settings_of(TuneSettings, settings)
     decoder = make_decoder(rules, lm, initial, **SEARCH._asdict())
-    passes = chosen.rounds + 1 + (resolved(chosen).within != 0)
-    with progress("tuning", passes * len(sources)) as advance, of_arguments():
+    with progress("tuning", passes_left(chosen) * len(sources)) as advance, of_arguments():
         rounds = list(tuned(decoder, sources, rows, chosen, where=threads, advance=lambda: advance(1, "")))
     best = np.asarray(best_round(rounds).weights).tolist()
     return Tuning(dict(zip(decoder.weight_names, best, strict=True)), rounds, chosen.metric)

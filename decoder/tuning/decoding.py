@@ -11,19 +11,32 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from decoder.translation.decoder import Decoder
 from decoder.tuning.metrics import Translations, metric_of
-from decoder.tuning.settings import TuneSettings
+from decoder.tuning.settings import TuneSettings, resolved
 from scfg_sampler.core.arrays import sparse
 from scfg_sampler.core.arrays.sparse import Rows
 from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.streams import ordered
 
-__all__ = ["Decoded", "decoded"]
+__all__ = ["Decoded", "decoded", "passes_left", "saved_round"]
+
+
+def saved_round(state: Path, index: int) -> Path:
+    """Where a finished round is saved, in the directory of a tuning."""
+    return state / f"round-{index:03d}.npz"
+
+
+def passes_left(settings: TuneSettings, state: Path | None = None) -> int:
+    """How often the development set is decoded at the most: for rounds that are not saved, and their mean."""
+    rounds = range(settings.rounds + 1)
+    saved = 0 if state is None else sum(saved_round(state, index).exists() for index in rounds)
+    return len(rounds) - saved + (resolved(settings).within != 0)
 
 
 class Decoded(NamedTuple):

@@ -45,7 +45,7 @@ import numpy as np
 
 from decoder.scoring.chrf_statistics import BETA
 from decoder.translation.decoder import Decoder
-from decoder.tuning.decoding import Decoded, decoded
+from decoder.tuning.decoding import Decoded, decoded, saved_round
 from decoder.tuning.metrics import Metric, metric_of
 from decoder.tuning.mira import mira
 from decoder.tuning.ranking_loss import minimum, pairs
@@ -178,7 +178,7 @@ def tune(
     rounds: list[Round] = []
     with decoded(decoder, sources, references, settings, where) as translations:
         for index in range(settings.rounds + 1):
-            path = None if state is None else state / f"round-{index:03d}.npz"
+            path = None if state is None else saved_round(state, index)
             if path is not None and path.exists():
                 statistics, new = _load(path, header, none, metric.num_counts)
             else:

@@ -1,5 +1,6 @@
 """Tuning: the mean of the weights of the rounds with nearly the highest score."""
 
+import contextlib
 import json
 import re
 
@@ -10,6 +11,7 @@ from decoder.cli import main
 from decoder.tuning import tune as tuning
 from decoder.tuning.settings import TuneSettings
 from decoder.tuning.tune import Round, best_round, tune
+from scfg_sampler.core import console
 from scfg_sampler.errors import SettingsError
 from tests.decoder.test_decoder_commands import models, options  # noqa: F401
 from tests.decoder.tuning.test_mira import run_with_long
@@ -147,3 +149,26 @@ def test_the_command_writes_the_mean_and_a_table_of_rounds(models, monkeypatch, 
     rows = [line.split("\t") for line in (models / "mean.json.rounds.tsv").read_text().splitlines()]
     assert [each[0] for each in rows] == ["round", "0", "1", "2"]
     assert sorted(json.loads((models / "mean.json").read_text()).values()) == [7, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_the_command_waits_for_no_rounds_that_are_saved(models, monkeypatch, overwrite):  # noqa: F811
+    totals, steps = [], []
+
+    @contextlib.contextmanager
+    def progress(description, total):
+        totals.append(total)
+        steps.clear()
+        yield lambda number, note: steps.append(number)
+
+    monkeypatch.setattr(console, "progress", progress)
+    given = options(models, "--initial", f"{models}/w.json", "--source", f"{models}/source", "--nbest", "4")
+    given += ["--references", f"{models}/reference", "--output", f"{models}/again.json"]
+    assert main(["tune", *given, "--rounds", "1"]) == 0
+    saved = len(list((models / "again.json.state").iterdir()))
+    assert saved == 2
+    assert main(["tune", *given, "--rounds", "4", *["--overwrite"] * overwrite]) == 0
+    lines = len((models / "source").read_text().splitlines())
+    passes = 4 + 1 + 1
+    assert totals == [(1 + 1 + 1) * lines, (passes if overwrite else passes - saved) * lines]
+    assert sum(steps) <= totals[-1]
