@@ -75,7 +75,7 @@ def add_parser(subparsers) -> None:
         help="smooth children by those of all heads, with N pseudo-counts for doing so (not with gibbs, "
         "--anneal and --e-step lateen)",
     )
-    text = "write a table: objective and held-out likelihood of every round"
+    text = "write a table: objective before every round, of gibbs after it, and held-out likelihood after it"
     parser.add_argument("--trace", metavar="FILE", help=text)
     add_checkpoint_option(parser)
     _add_options_of_methods(parser, settings)
@@ -223,7 +223,8 @@ def execute(options: argparse.Namespace) -> None:
     of_whom = "held out" if unseen else "log likelihood"
     # Legs of lateen EM that gained nothing come last, and are not what the model is of.
     last = max(best.outcome.best, 1) - 1 if options.e_step == "lateen" else -1
-    console.say(f"objective {best.outcome.trace[last]:.3f}, {of_whom} {best.score:.3f}")
+    when = "" if options.method == "gibbs" or options.e_step == "lateen" else " before the last round"
+    console.say(f"objective {best.outcome.trace[last]:.3f}{when}, {of_whom} {best.score:.3f}")
 
 
 def _warn_of_idle(options: argparse.Namespace) -> None:
