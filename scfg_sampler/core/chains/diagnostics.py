@@ -165,7 +165,7 @@ def verdict(found: Mapping[str, Diagnosis]) -> str:
     chains, rhat, ess = judged[worst].chains, judged[worst].rhat, judged[rarest].ess
     parts = "The chains" if chains > 1 else "The halves of the chain"
     if rhat > _ROUGHLY:
-        said = f"{parts} do not agree: {worst} has an R-hat of {rhat:.3g}, where {_AGREED} is wanted."
+        said = f"{parts} do not agree: {worst} has an R-hat of {rhat:.4g}, where {_AGREED} is wanted."
         said += " More sweeps may help."
     elif rhat > _AGREED:
         said = f"{parts} agree roughly: {worst} has an R-hat of {rhat:.3f}, where {_AGREED} is wanted."

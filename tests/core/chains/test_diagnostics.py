@@ -196,8 +196,8 @@ def diagnosis(rhat, ess, chains=4):
             "The chains agree roughly: rules has an R-hat of 1.100, where 1.01 is wanted.",
         ),
         (
-            {"log_joint": diagnosis(1.351, 5.0), "rules": diagnosis(math.nan, math.nan)},
-            "The chains do not agree: log_joint has an R-hat of 1.35, where 1.01 is wanted. More sweeps may "
+            {"log_joint": diagnosis(1.102, 5.0), "rules": diagnosis(math.nan, math.nan)},
+            "The chains do not agree: log_joint has an R-hat of 1.102, where 1.01 is wanted. More sweeps may "
             "help.",
         ),
         (
