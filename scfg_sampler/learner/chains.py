@@ -252,9 +252,9 @@ def _run_chains(
         return run
 
     waiting = executor is not None and executor.is_elsewhere  # So do threads that have others do the work.
-    at_a_time = len(unfinished) if waiting else record.get("threads", 1)
+    at_a_time = record["chains"] if waiting else record.get("threads", 1)
     _side_by_side([job(*each) for each in unfinished], at_a_time, advance)
-    return _pool(directory, record)
+    return _pool(directory, record, at_a_time)
 
 
 def _side_by_side(jobs: Sequence[Callable[[Advance], dict]], threads: int, advance: Advance) -> None:
@@ -280,18 +280,17 @@ def _side_by_side(jobs: Sequence[Callable[[Advance], dict]], threads: int, advan
             raise
 
 
-def _pool(directory: Path, record: dict) -> dict:
-    """Write what the chains say together; the record."""
+def _pool(directory: Path, record: dict, at_a_time: int) -> dict:
+    """Write what the chains say together, so many of which ran at a time; the record."""
     pool_results(directory, record["chains"], directory)
     records = [read_run(chain_directory(directory, chain + 1)) for chain in range(record["chains"])]
-    threads = record.get("threads", 1)
     seconds = [each["seconds"] for each in records]
     pooled_record = {
         **records[0],
         "chains": record["chains"],
-        "threads": threads,
+        "threads": record.get("threads", 1),
         # As long as the longest takes, or all of them one after the other, so many at a time.
-        "seconds": round(max(*seconds, sum(seconds) / threads), 3),
+        "seconds": round(max(*seconds, sum(seconds) / at_a_time), 3),
         "cpu_seconds": round(sum(each["cpu_seconds"] for each in records), 3),
         "peak_memory_mb": max(each["peak_memory_mb"] for each in records),
     }

@@ -21,6 +21,7 @@ from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.learner.chain import LearnerState, learner_kernel
 from scfg_sampler.learner.chains import resume_chains, start_chains
 from scfg_sampler.learner.division import divided
+from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import LEARNABLE, LearnerSettings, RunSettings
 from tests.learner.corpora import Chain, chain_on, seated
 from tests.learner.test_chain import chain_of, some_pairs
@@ -132,7 +133,9 @@ def test_chains_that_others_sweep_are_those_of_one_process(tmp_path, corpus_opti
     executor = Elsewhere()
     files = CorpusFiles(corpus_options[1], corpus_options[3], (corpus_options[5],))
     run = RunSettings(iterations=4, burn_in=1, chains=3)
-    start_chains(files, tmp_path / "there", LearnerSettings(), run, executor=executor)
+    told = start_chains(files, tmp_path / "there", LearnerSettings(), run, executor=executor)
+    # Others sweep all of them at a time.
+    assert told["seconds"] == max(read_run(tmp_path / "there" / f"chain-{k}")["seconds"] for k in (1, 2, 3))
     # Of each chain four sweeps, and the rules of five states: the first, three after the burn-in, the last.
     assert executor.tasks == 3 * (4 + 5)
     assert results(tmp_path / "there") == results(tmp_path / "here")
