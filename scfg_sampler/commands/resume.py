@@ -6,7 +6,7 @@ import argparse
 
 from scfg_sampler.commands.sample import report
 from scfg_sampler.core import console
-from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere, warn_of_one_shard
 from scfg_sampler.core.interruption import resumable
 
 __all__ = ["add_parser", "run"]
@@ -46,6 +46,8 @@ def run(options: argparse.Namespace) -> None:
     record = read_run(options.directory)
     total = (options.iterations or record["run"]["iterations"]) * record.get("chains", 1)
     left = max(total - sum(sweeps_done(options.directory, record)), 0)
+    if record["settings"].get("shards", 1) == record.get("chains", 1) == 1:
+        warn_of_one_shard(options)
     with (
         resumable("scfg-sampler resume", options.directory),
         elsewhere(options) as executor,

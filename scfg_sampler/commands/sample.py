@@ -7,7 +7,7 @@ from typing import Any
 
 from scfg_sampler.commands import add_corpus, add_labels, corpus_files
 from scfg_sampler.core import console
-from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere, warn_of_one_shard
 from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.core.wording import counted
@@ -278,14 +278,9 @@ def run(options: argparse.Namespace) -> None:
         )
     given = {name: getattr(options, name) for name in RunSettings._fields}
     given["memory"] = console.memory_size(options.memory)
-    if (
-        settings.shards == 1
-        and options.chains == 1
-        and (options.workers is not None or options.scheduler is not None)
-    ):
+    if settings.shards == 1 and options.chains == 1:
         undivided = "; --shards P divides the corpus for others"
-        how = ", as always with --types" if settings.types > 1 else undivided
-        console.warn(f"there is one shard, which is swept here{how}")
+        warn_of_one_shard(options, ", as always with --types" if settings.types > 1 else undivided)
     total = options.iterations * max(1, options.chains)
     with (
         resumable("scfg-sampler resume", options.output),

@@ -6,13 +6,14 @@ import argparse
 import contextlib
 from typing import TYPE_CHECKING
 
+from scfg_sampler.core.console import warn
 from scfg_sampler.core.limits import require_number
 from scfg_sampler.errors import SettingsError
 
 if TYPE_CHECKING:
     from scfg_sampler.core.executors import Executor
 
-__all__ = ["add_elsewhere", "check_elsewhere", "elsewhere"]
+__all__ = ["add_elsewhere", "check_elsewhere", "elsewhere", "warn_of_one_shard"]
 
 
 def add_elsewhere(
@@ -56,6 +57,19 @@ def check_elsewhere(options: argparse.Namespace) -> None:
     for name in ("workers", "shards"):
         if (number := vars(options).get(name)) is not None:
             require_number(name, number)
+
+
+def warn_of_one_shard(options: argparse.Namespace, hint: str = "") -> None:
+    """Warn if a chain is to be swept elsewhere that is in one shard, which its own process sweeps.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+    hint : str
+        What is said behind that.
+    """
+    if options.workers is not None or options.scheduler is not None:
+        warn(f"there is one shard, which is swept here{hint}")
 
 
 def elsewhere(options: argparse.Namespace) -> contextlib.AbstractContextManager[Executor | None]:

@@ -49,6 +49,16 @@ def test_options_that_do_nothing_are_warned_of(corpus_options, tmp_path, capsys,
     assert capsys.readouterr().err == (f"warning: {told}\n" if told else "")
 
 
+@pytest.mark.parametrize(("chains", "told"), [("1", f"warning: {HERE}\n"), ("2", "")])
+def test_workers_of_a_run_that_goes_on_in_one_shard_are_warned_of(
+    corpus_options, tmp_path, capsys, chains, told
+):
+    run = tmp_path / "run"
+    assert sample(corpus_options, run, "--iterations", "1", "--chains", chains) == 0
+    assert main(["resume", str(run), "--iterations", "2", "--workers", "1", "--quiet"]) == 0
+    assert capsys.readouterr().err == told
+
+
 def test_max_scope_is_of_the_filter_by_scope(corpus_options, tmp_path, capsys):
     run, table = str(tmp_path / "run"), str(tmp_path / "table")
     assert sample(corpus_options, run, "--iterations", "1") == 0

@@ -22,7 +22,7 @@ from monolingual.tsg.settings import (
     default_horizontal,
 )
 from scfg_sampler.core import console
-from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere, warn_of_one_shard
 from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.core.wording import counted
@@ -278,9 +278,8 @@ def run(options: argparse.Namespace) -> None:
     if options.method == "2dop" and (options.samples or options.marginals):
         raise SettingsError("--states and --marginals are of chains; --method 2dop has none")
     _warn_of_idle(options, settings)
-    is_chain = options.method == "gibbs"
-    if is_chain and settings.shards == 1 and (options.workers is not None or options.scheduler is not None):
-        console.warn("there is one shard, which is swept here; --shards P divides the treebank for others")
+    if options.method == "gibbs" and settings.shards == 1:
+        warn_of_one_shard(options, "; --shards P divides the treebank for others")
     with (
         resumable("scfg-monolingual tsg resume", options.output),
         elsewhere(options) as executor,

@@ -266,6 +266,13 @@ def test_states_of_a_run_that_was_to_be_shorter_go(treebank_file, tmp_path):
     assert kept == [13, 16, 19, *range(22, 41, 3)]
 
 
+def test_workers_of_a_run_that_goes_on_in_one_shard_are_warned_of(treebank_file, tmp_path, capsys):
+    run = tmp_path / "run"
+    assert train(treebank_file, "--output", run, "--iterations", "2", "--quiet") == 0
+    assert main(["tsg", "resume", str(run), "--iterations", "3", "--workers", "1", "--quiet"]) == 0
+    assert capsys.readouterr().err == "warning: there is one shard, which is swept here\n"
+
+
 def test_states_of_two_lengths_of_a_run_are_not_taken_together(treebank_file, tmp_path, monkeypatch, capsys):
     def stopped(*arguments, **more):
         yield from itertools.islice(real(*arguments, **more), 15)
