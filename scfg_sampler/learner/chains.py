@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import heapq
 import shutil
 import threading
 from collections.abc import Callable, Sequence
@@ -289,13 +290,20 @@ def _pool(directory: Path, record: dict, at_a_time: int) -> dict:
         **records[0],
         "chains": record["chains"],
         "threads": record.get("threads", 1),
-        # As long as the longest takes, or all of them one after the other, so many at a time.
-        "seconds": round(max(*seconds, sum(seconds) / at_a_time), 3),
+        "seconds": round(_time_of_all(seconds, at_a_time), 3),
         "cpu_seconds": round(sum(each["cpu_seconds"] for each in records), 3),
         "peak_memory_mb": max(each["peak_memory_mb"] for each in records),
     }
     write_record(pooled_record, directory)
     return pooled_record
+
+
+def _time_of_all(seconds: Sequence[float], at_a_time: int) -> float:
+    """How long chains take that begin in their order, each as soon as fewer than so many are under way."""
+    ends = [0.0] * at_a_time
+    for each in seconds:
+        heapq.heapreplace(ends, ends[0] + each)
+    return max(ends)
 
 
 def pool_results(directory: PathLike, number: int, output: PathLike) -> None:
