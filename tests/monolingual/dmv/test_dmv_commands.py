@@ -112,17 +112,6 @@ def test_every_option_makes_a_model_that_can_be_read(options, place):
     assert model.layout.child_valences == (2 if "--valence" in options else 1)
 
 
-def test_the_objective_is_said_to_be_that_before_the_last_round(place, capsys):
-    """Of EM it is the likelihood of the model with a round less."""
-    pattern, said = r"objective (\S+) before the last round, log likelihood (\S+)", []
-    for rounds in (3, 4):
-        assert call("train", "train.txt", "--output", "m.txt", "--rounds", rounds) == 0
-        said.append(re.search(pattern, capsys.readouterr().err).groups())
-    assert said[1][0] == said[0][1]
-    assert call("train", "train.txt", "--output", "m.txt", "--method", "gibbs", "--iterations", 3) == 0
-    assert re.search(r"objective \S+, log likelihood", capsys.readouterr().err)
-
-
 def test_em_goes_on_from_a_model(place, capsys):
     assert call("train", "train.txt", "--output", "a.txt", "--rounds", 3) == 0
     assert call("train", "train.txt", "--output", "b.txt", "--rounds", 3, "--start", "a.txt") == 0
