@@ -75,7 +75,8 @@ def read_nbest(path: PathLike) -> Iterator[tuple[int, list[Listed]]]:
     """The lists of sentences that have one, in order, each with the sentence's number, the first of them 0.
 
     Lists are those of `translate --nbest`, of Moses, cdec and Joshua, whose fourth field is the score, or of
-    Travatar, whose third one is. What stands behind these is not read. One list is in memory at a time.
+    Travatar, whose third one is. What stands behind these is not read. An empty line is cdec's, of a sentence
+    that it has no translation of. One list is in memory at a time.
 
     Raises
     ------
@@ -84,11 +85,12 @@ def read_nbest(path: PathLike) -> Iterator[tuple[int, list[Listed]]]:
     """
     last, found = -1, list[Listed]()
     for line, text in enumerate(read_lines(path), start=1):
+        if not text.strip():
+            continue
         parsed = parsed_line(text)
         if parsed is None:
-            shown = text[:60].strip() or "it is empty"
             hint = "Lines are 'NUMBER ||| words ||| features ||| score', as translate --nbest K writes them"
-            raise InputError(path, line, f"not a line of a list: {shown}", hint)
+            raise InputError(path, line, f"not a line of a list: {text.strip()[:60]}", hint)
         if parsed.number < last:
             hint = "Sort the lists by their sentences' numbers"
             raise InputError(path, line, f"sentence {parsed.number} after sentence {last}", hint)

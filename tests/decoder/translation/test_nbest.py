@@ -38,6 +38,12 @@ def test_lists_come_one_by_one_with_the_words_as_they_were(tmp_path):
     assert lists_of(tmp_path, "") == []
 
 
+def test_an_empty_line_is_a_sentence_without_translations(tmp_path):
+    """cdec writes one where it has none, as of a line without words."""
+    found = lists_of(tmp_path, "\n1 ||| a ||| F=1 ||| -1\n\r\n3 ||| b ||| F=1 ||| -2\n \n")
+    assert found == [(1, [Listed(("a",), -1.0)]), (3, [Listed(("b",), -2.0)])]
+
+
 def test_what_is_read_is_what_was_asked_for(tmp_path):
     """A list is had as soon as the next one begins, so that what is wrong later does no harm to it."""
     (tmp_path / "list").write_text("0 ||| a ||| F=1 ||| -1\n1 ||| a ||| F=1 ||| -1\nx\n")
@@ -54,8 +60,7 @@ def test_what_is_read_is_what_was_asked_for(tmp_path):
         ("x ||| a ||| F=1 ||| -1\n", "list:1: not a line of a list"),
         ("0 ||| a ||| -1\n", "list:1: not a line of a list"),
         ("0 ||| a ||| F=1 ||| F=1\n", "list:1: no score: 'F=1' is not a number"),
-        ("\n0 ||| a ||| F=1 ||| -1\n", "list:1: not a line of a list: it is empty. Lines are 'NUMBER |||"),
-        ("0 ||| a ||| F=1 ||| -1\n\r\n", "list:2: not a line of a list: it is empty"),
+        ("\n  a\n", "list:2: not a line of a list: a. Lines are 'NUMBER |||"),
         ("0 ||| a ||| F=1 ||| nan\n", "list:1: no score: 'nan' is not a number"),
         ("0 ||| a ||| -2.5 ||| -inf\r\n", "list:1: no score: '-inf' is not a number"),
         ("0 ||| a ||| -inf ||| lm=-inf\n", "list:1: no score: '-inf' is not a number"),
