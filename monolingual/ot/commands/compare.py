@@ -60,13 +60,13 @@ def run(options: argparse.Namespace) -> None:
             f"the frequencies of {options.tableaux} are probabilities, which tell no number of tokens, so "
             "that there are no AIC, AICc, BIC, WAIC and leave-one-out; give counts"
         )
+    entries, impossible = compare(options.runs, tableaux)
     for name in options.runs:
         if other_data(name, tableaux):
             console.warn(
                 f"{name} was learnt from other candidates or frequencies than {options.tableaux} has"
             )
     _name_missing(options, tableaux)
-    entries, impossible = compare(options.runs, tableaux)
     left_out = [
         {"candidate": candidate_name(tableaux, c), "frequency": float(tableaux.frequency[c])}
         for c in np.flatnonzero(impossible).tolist()

@@ -180,3 +180,12 @@ def test_grammars_with_some_of_the_constraints_are_compared(place, capsys):
     assert "--without leaves no constraint" in capsys.readouterr().err
     assert main(["ot", "maxent", "t.tsv", "--without", "C"]) == 2
     assert "--without: there is no constraint 'C'" in capsys.readouterr().err
+
+
+def test_grammars_that_cannot_be_compared_are_refused_in_one_line(place, capsys):
+    (place / "other.tsv").write_text((place / "t.tsv").read_text().replace("A\tB", "D\tE", 1))
+    assert main(["ot", "gla", "t.tsv", "--trials", "50", "--output", "gla", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["ot", "compare", "other.tsv", "gla"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the tableaux have the constraint 'D', which the grammar has not" in line
