@@ -55,7 +55,7 @@ from scfg_sampler.learner.settings import LearnerSettings, RunSettings, check_ru
 from scfg_sampler.rules.mixing import mix_tables
 from scfg_sampler.rules.table import read_rule_table, write_rule_table
 
-__all__ = ["chain_directories", "pool_results", "resume_chains", "start_chains", "sweeps_done"]
+__all__ = ["chain_directories", "pool_results", "resume_chains", "start_chains", "sweeps_done", "time_of_all"]
 
 Advance = Callable[[int, str], Any]
 
@@ -290,7 +290,7 @@ def _pool(directory: Path, record: dict, at_a_time: int) -> dict:
         **records[0],
         "chains": record["chains"],
         "threads": record.get("threads", 1),
-        "seconds": round(_time_of_all(seconds, at_a_time), 3),
+        "seconds": round(time_of_all(seconds, at_a_time), 3),
         "cpu_seconds": round(sum(each["cpu_seconds"] for each in records), 3),
         "peak_memory_mb": max(each["peak_memory_mb"] for each in records),
     }
@@ -298,9 +298,19 @@ def _pool(directory: Path, record: dict, at_a_time: int) -> dict:
     return pooled_record
 
 
-def _time_of_all(seconds: Sequence[float], at_a_time: int) -> float:
-    """How long chains take that begin in their order, each as soon as fewer than so many are under way."""
-    ends = [0.0] * at_a_time
+def time_of_all(seconds: Sequence[float], at_a_time: int) -> float:
+    """How long chains take that begin in their order, each as soon as fewer than so many are under way.
+
+    Parameters
+    ----------
+    seconds : sequence of float
+        Of each chain.
+    at_a_time : int
+
+    >>> time_of_all([6.0, 8.0, 4.0], 2)
+    10.0
+    """
+    ends = [0.0] * max(1, min(at_a_time, len(seconds)))
     for each in seconds:
         heapq.heapreplace(ends, ends[0] + each)
     return max(ends)

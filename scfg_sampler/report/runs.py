@@ -18,7 +18,7 @@ from scfg_sampler.core.reports.traces import NamedTrace, Traced
 from scfg_sampler.core.reports.traces import tell_traces as tell_curves
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import CorpusFiles
-from scfg_sampler.learner.chains import chain_directories, sweeps_done
+from scfg_sampler.learner.chains import chain_directories, sweeps_done, time_of_all
 from scfg_sampler.learner.diagnosis import incomparable, whole_trace
 from scfg_sampler.learner.run import read_run
 
@@ -98,11 +98,12 @@ def _whose_sweeps(run: RunOnPage) -> str:
 
 
 def _seconds(run: RunOnPage) -> float:
-    """What sampling took; a run that was killed did not get to say it, but for its traces."""
+    """What sampling took; a run that was killed did not get to say it, but for the traces of its chains."""
     if run.record["finished"]:
         return run.record["seconds"]
-    traced = (trace["seconds"] for trace in run.traces if len(trace.get("seconds", ())))
-    return max([run.record["seconds"], *(float(seconds[-1]) for seconds in traced)])
+    traced = [float(trace["seconds"][-1]) for trace in run.traces if len(trace.get("seconds", ()))]
+    threads = run.record.get("threads", 1)
+    return max(run.record["seconds"], time_of_all(traced, threads if type(threads) is int else 1))
 
 
 def _unfinished(run: RunOnPage) -> Markup:

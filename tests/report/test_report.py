@@ -386,13 +386,17 @@ def killed(run, sweeps=0):
     (run / "run.json").write_text(json.dumps(told))
 
 
+def lasted(trace, seconds):
+    """Make a trace that of a chain that took so long."""
+    rows = [row.split("\t") for row in trace.read_text().splitlines()]
+    rows[-1][rows[0].index("seconds")] = seconds
+    trace.write_text("".join("\t".join(row) + "\n" for row in rows))
+
+
 def test_run_that_was_killed_says_how_many_sweeps_its_checkpoint_keeps(tmp_path):
     run, _ = made_run(tmp_path)
     killed(run)
-    rows = [row.split("\t") for row in (run / "trace.tsv").read_text().splitlines()]
-    column = rows[0].index("seconds")
-    rows[-1][column] = "61.5"
-    (run / "trace.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    lasted(run / "trace.tsv", "61.5")
     assert report(run, "--output", tmp_path / "r.html", "--pairs", "0") == 0
     said = Made(tmp_path / "r.html").said("run")
     assert "is not finished: 24 of 24 sweeps. To go on" in said
@@ -412,8 +416,11 @@ def test_chains_that_were_killed_say_how_many_sweeps_each_checkpoint_keeps(tmp_p
     killed(run)
     killed(run / "chain-1")
     killed(run / "chain-2", 9)
+    lasted(run / "chain-1" / "trace.tsv", "61.5")
+    lasted(run / "chain-2" / "trace.tsv", "20.25")
     (run / "chain-2" / "checkpoint.npz").unlink()
     said = told_of(run, tmp_path)
+    assert "81.8 s" in said  # One after the other.
     assert "is not finished: 24, 9 of 24 sweeps. To go on" in said
     assert "24sweeps of 2 chains at most" in said
     shutil.rmtree(run / "chain-2")
