@@ -45,9 +45,10 @@ def read_encoded_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[str]
         try:
             for content in text:
                 line += 1
-                marked = content.removesuffix("\n")
                 # Where the name says the order of bytes, as utf-16-le does, the mark is read as a letter.
-                yield marked.removeprefix("\ufeff") if line == 1 else marked
+                unmarked = content.removeprefix("\ufeff") if line == 1 else content
+                if unmarked:  # A mark and nothing else is an empty file.
+                    yield unmarked.removesuffix("\n")
         except UnicodeError:
             hint = "Give another --encoding"
             raise InputError(path, line + 1, f"is not {encoding}, here or soon after", hint) from None

@@ -83,6 +83,8 @@ def read_lines(path: PathLike, *, returns: bool = False) -> Iterator[str]:
                     raise long_line(path, line)
                 text = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
                 if line == 1:
+                    if not text:  # A byte order mark, and nothing else, is an empty file.
+                        return
                     check_beginning(path, text, returns=returns)
                 yield text.decode("utf-8").removesuffix("\n")
         except UnicodeDecodeError as error:
