@@ -6,7 +6,7 @@ import argparse
 
 from scfg_sampler.commands.sample import report
 from scfg_sampler.core import console
-from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere, warn_of_one_shard
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere, warn_of_undivided
 from scfg_sampler.core.interruption import resumable
 
 __all__ = ["add_parser", "run"]
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
     total = (options.iterations or record["run"]["iterations"]) * record.get("chains", 1)
     left = max(total - sum(sweeps_done(options.directory, record)), 0)
     if record["settings"].get("shards", 1) == record.get("chains", 1) == 1:
-        warn_of_one_shard(options)
+        warn_of_undivided(options)
     with (
         resumable("scfg-sampler resume", options.directory),
         elsewhere(options) as executor,

@@ -13,7 +13,7 @@ from scfg_sampler.errors import SettingsError
 if TYPE_CHECKING:
     from scfg_sampler.core.executors import Executor
 
-__all__ = ["add_elsewhere", "check_elsewhere", "elsewhere", "warn_of_one_shard"]
+__all__ = ["add_elsewhere", "check_elsewhere", "elsewhere", "warn_of_one_shard", "warn_of_undivided"]
 
 
 def add_elsewhere(
@@ -70,6 +70,19 @@ def warn_of_one_shard(options: argparse.Namespace, hint: str = "") -> None:
     """
     if options.workers is not None or options.scheduler is not None:
         warn(f"there is one shard, which is swept here{hint}")
+
+
+def warn_of_undivided(options: argparse.Namespace) -> None:
+    """Warn of what does nothing for a chain in one shard that goes on: `add_elsewhere`'s, and `--threads`.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        Its threads are None where they are as they were.
+    """
+    warn_of_one_shard(options)
+    if options.threads is not None and options.threads > 1:
+        warn("--threads does nothing for a chain that is not divided")
 
 
 def elsewhere(options: argparse.Namespace) -> contextlib.AbstractContextManager[Executor | None]:

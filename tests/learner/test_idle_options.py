@@ -49,14 +49,23 @@ def test_options_that_do_nothing_are_warned_of(corpus_options, tmp_path, capsys,
     assert capsys.readouterr().err == (f"warning: {told}\n" if told else "")
 
 
-@pytest.mark.parametrize(("chains", "told"), [("1", f"warning: {HERE}\n"), ("2", "")])
-def test_workers_of_a_run_that_goes_on_in_one_shard_are_warned_of(
-    corpus_options, tmp_path, capsys, chains, told
+@pytest.mark.parametrize(
+    ("chains", "option", "told"),
+    [
+        ("1", "--workers=1", HERE),
+        ("2", "--workers=1", ""),
+        ("1", "--threads=2", "--threads does nothing for a chain that is not divided"),
+        ("1", "--threads=1", ""),
+        ("2", "--threads=2", ""),
+    ],
+)
+def test_what_does_nothing_for_a_run_that_goes_on_in_one_shard_is_warned_of(
+    corpus_options, tmp_path, capsys, chains, option, told
 ):
     run = tmp_path / "run"
     assert sample(corpus_options, run, "--iterations", "1", "--chains", chains) == 0
-    assert main(["resume", str(run), "--iterations", "2", "--workers", "1", "--quiet"]) == 0
-    assert capsys.readouterr().err == told
+    assert main(["resume", str(run), "--iterations", "2", option, "--quiet"]) == 0
+    assert capsys.readouterr().err == (f"warning: {told}\n" if told else "")
 
 
 def test_max_scope_is_of_the_filter_by_scope(corpus_options, tmp_path, capsys):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
-from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere, warn_of_one_shard
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere, warn_of_undivided
 from scfg_sampler.core.interruption import resumable
 
 __all__ = ["add_parser", "run"]
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     total = options.iterations or record["run"].iterations
     left = max(total - sweeps_done(options.directory, record), 0)
     if record["settings"].shards == 1:
-        warn_of_one_shard(options)
+        warn_of_undivided(options)
     with (
         resumable("scfg-monolingual tsg resume", options.directory),
         elsewhere(options) as executor,

@@ -416,7 +416,7 @@ function cuts(choice) {
       : option.rules.length > 1 ? "yes: " : "no: ";
     return [
       where,
-      option.rules.map((rule) => make("div", {}, sides(rule.shown), make("span", { class: "soft" }, ` elsewhere ${rule.seen} times`))),
+      option.rules.map((rule) => make("div", {}, sides(rule.shown), make("span", { class: "soft" }, ` elsewhere ${counted(rule.seen, "time")}`))),
     ];
   });
 }

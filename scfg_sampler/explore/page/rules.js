@@ -46,7 +46,7 @@ async function listShapes() {
   if (state.shapesOf === table_) return;
   const { shapes } = await ask("/shapes", { of: table_ });
   state.shapesOf = table_;
-  find("shapes").replaceChildren(...shapes.map((each) => make("option", { value: each.shape }, `${each.rules} rules`)));
+  find("shapes").replaceChildren(...shapes.map((each) => make("option", { value: each.shape }, counted(each.rules, "rule"))));
 }
 
 function clear() {
