@@ -20,6 +20,7 @@ from monolingual.tsg.settings import (
     default_anneal,
     default_burn_in,
     default_horizontal,
+    temperature,
 )
 from scfg_sampler.core import console
 from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere, warn_of_one_shard
@@ -278,6 +279,8 @@ def run(options: argparse.Namespace) -> None:
     if options.method == "2dop" and (options.samples or options.marginals):
         raise SettingsError("--states and --marginals are of chains; --method 2dop has none")
     _warn_of_idle(options, settings)
+    if options.method == "gibbs":
+        _warn_of_other_temperatures(settings, kept)
     if options.method == "gibbs" and settings.shards == 1:
         warn_of_one_shard(options, "; --shards P divides the treebank for others")
     with (
@@ -295,6 +298,16 @@ def run(options: argparse.Namespace) -> None:
             conduct=Conduct(options.check, advance, executor),
         )
     report(options.output, record)
+
+
+def _warn_of_other_temperatures(settings: TsgSettings, run: RunSettings) -> None:
+    """Warn if states after the burn-in are drawn at other temperatures than the last; marginals refuse these."""
+    last, sweeps = settings.anneal[1:]
+    if not run.marginals and temperature(settings, run.burn_in) != last:
+        console.warn(
+            f"--anneal takes {counted(sweeps, 'sweep')} and --burn-in is {run.burn_in}, so that states at "
+            "other temperatures are kept"
+        )
 
 
 def _warn_of_idle(options: argparse.Namespace, settings: TsgSettings) -> None:

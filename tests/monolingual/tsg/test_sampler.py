@@ -395,6 +395,22 @@ def test_options_of_chains_do_nothing_with_double_dop(option, treebank_file, tmp
     assert capsys.readouterr().err == f"warning: {option[0]} does nothing without --method gibbs\n"
 
 
+@pytest.mark.parametrize(
+    ("more", "is_told"),
+    [
+        (["--anneal", "3:1:5"], True),
+        (["--anneal", "3:1:4"], False),
+        (["--anneal", "1:1:9"], False),
+        (["--anneal", "3:1:5", "--burn-in", "5"], False),
+        ([], False),
+    ],
+)
+def test_states_at_other_temperatures_are_warned_of(treebank_file, tmp_path, capsys, more, is_told):
+    assert train(treebank_file, "--output", tmp_path / "run", "--iterations", "8", "--quiet", *more) == 0
+    told = "--anneal takes 5 sweeps and --burn-in is 4, so that states at other temperatures are kept"
+    assert capsys.readouterr().err == (f"warning: {told}\n" if is_told else "")
+
+
 def test_a_directory_with_a_run_is_not_overwritten(treebank_file, tmp_path, capsys):
     assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2) == 0
     assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2) == 2
