@@ -156,7 +156,7 @@ def _tell_traces(traces: Mapping[str, Mapping[str, np.ndarray]]) -> list[Markup]
                 best = np.nanmax(y) if np.isfinite(y).any() else np.nan
                 told.append(f"{best:,.2f}".replace("-", "−") if np.isfinite(best) else "—")
             rows.append((label, f"{int(here.sum()):,}", *told))
-    titles = {"log_joint": "objective, after round 1", "heldout": "held-out log likelihood"}
+    titles = {"log_joint": "objective, from round 2 on", "heldout": "held-out log likelihood"}
     charts = [line_chart(Axes(titles[column], "round"), each) for column, each in curves.items()]
     header: list[Content] = ["training", "rounds", "highest objective", "highest held-out log likelihood"]
     return [legend(labels), element("div", charts, class_="charts"), table(header, rows)]

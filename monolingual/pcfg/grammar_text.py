@@ -70,7 +70,8 @@ _NOT_NLTK = re.compile(r"[\s'\"\[\]|]|^#|(?<=-)>|\\$|^%(?=start\b)")
 """In a nonterminal: what parts or quotes symbols, begins a comment, is the arrow, continues a line, or names
 the start symbol."""
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
-_BLANK = re.compile(r"\s", re.ASCII)
+_BLANKS = " \t\n\r\f\v"
+_BLANK = re.compile(f"[{_BLANKS}]")
 _SUM_TOLERANCE = 1e-4
 
 
@@ -270,19 +271,24 @@ def _whole_lines(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
     """Lines with those that go on with them, and the number of the first of them."""
     begun, first = "", 0
     for number, text in enumerate(texts, start=1):
-        content, first = begun + text.strip(), first if begun else number
+        content, first = begun + text.strip(_BLANKS), first if begun else number
         begun = ""
-        if content.endswith("\\") and not content.startswith("#") and "-->" not in content.split():
-            begun = content[:-1].rstrip() + " "
+        if content.endswith("\\") and not content.startswith("#") and "-->" not in _fields(content):
+            begun = content[:-1].rstrip(_BLANKS) + " "
         else:
             yield first, content
     if begun:
-        yield first, begun.rstrip()
+        yield first, begun.rstrip(_BLANKS)
+
+
+def _fields(content: str) -> list[str]:
+    """What blanks of ASCII part, as in the programs of Johnson's format: a no-break space is a letter."""
+    return re.findall(rf"[^{_BLANKS}]+", content)
 
 
 def _style_of(path: PathLike, number: int, content: str, before: str) -> str:
     """The format of a line, which must be that of the lines before, if there are any."""
-    found = "johnson" if "-->" in content.split() else "nltk" if "->" in content else ""
+    found = "johnson" if "-->" in _fields(content) else "nltk" if "->" in content else ""
     if found != "johnson" and (features := _FEATURES.search(_QUOTED_OR_COMMENT.sub(" ", content))):
         text = f"a rule of a feature grammar: {features[0]} … is a nonterminal with features"
         raise InputError(path, number, text, "Only plain context-free grammars are read")
@@ -328,7 +334,7 @@ def _tokens(path: PathLike, number: int, text: str) -> list[str]:
 
 
 def _johnson_line(path: PathLike, number: int, content: str, empty: bool) -> Iterator[_Line]:
-    words = content.split()
+    words = _fields(content)
     at = words.index("-->")
     left, children = words[:at], [(word, False) for word in words[at + 1 :]]
     if not 1 <= len(left) <= 3:
@@ -383,7 +389,7 @@ def refuse_names(grammar: Grammar, style: str, *, numbered: bool = True) -> None
     for name in grammar.nonterminals:
         if style == "nltk" and _NOT_NLTK.search(name):
             raise SettingsError(f"NLTK's format cannot hold the nonterminal {name}; write Johnson's")
-        if style == "johnson" and (name == "-->" or re.search(r"\s", name)):
+        if style == "johnson" and (name == "-->" or _BLANK.search(name)):
             raise SettingsError(f"Johnson's format cannot hold the nonterminal {name}; give it another name")
         if style == "johnson" and name.startswith("#") and not numbered:
             # The line would be a comment.
@@ -392,7 +398,7 @@ def refuse_names(grammar: Grammar, style: str, *, numbered: bool = True) -> None
     for name in grammar.terminals:
         if style == "nltk" and "'" in name and '"' in name:
             raise SettingsError(f"NLTK's format cannot hold the terminal {name}; write Johnson's")
-        if style == "johnson" and (name in grammar.nonterminals or re.search(r"\s", name) or name == "-->"):
+        if style == "johnson" and (name in grammar.nonterminals or _BLANK.search(name) or name == "-->"):
             raise SettingsError(f"Johnson's format cannot hold the terminal {name}; write NLTK's")
     if style == "johnson" and np.any(np.diff(grammar.rule_start) == 0):
         name = grammar.nonterminals[int(np.flatnonzero(np.diff(grammar.rule_start) == 0)[0])]

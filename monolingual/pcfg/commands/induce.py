@@ -99,6 +99,8 @@ def _warn_of_idle(options: argparse.Namespace) -> None:
         console.warn("--heads does nothing without --binarise head")
     if options.horizontal != plain.horizontal and options.binarise == "none":
         console.warn("--horizontal does nothing without --binarise right, left or head")
+    if options.rare is not None and options.tags:
+        console.warn("--rare does nothing with --tags-only, which leaves out all words")
 
 
 def _spelled(rules: Counter[_Rule]) -> Counter[_Rule]:

@@ -156,11 +156,23 @@ def test_names_a_format_cannot_hold_are_refused(text, style, message, tmp_path):
         list(format_rules(grammar, style=style))
 
 
-@pytest.mark.parametrize("label", ["-->", "a\N{NO-BREAK SPACE}b"])
+@pytest.mark.parametrize("label", ["-->", "a b", "a\vb"])
 def test_nonterminals_that_johnson_cannot_hold_are_refused(label):
     grammar, _ = build_grammar("S", [("S", [(label, False)]), (label, [("a", True)])])
     with pytest.raises(SettingsError, match="Johnson's format cannot hold the nonterminal"):
         list(format_rules(grammar, style="johnson", weights=np.ones(2)))
+
+
+@pytest.mark.parametrize("space", ["\N{NO-BREAK SPACE}", "\N{IDEOGRAPHIC SPACE}", "\x1c"])
+def test_other_spaces_than_those_of_ascii_are_letters_in_johnson(tmp_path, space):
+    """Programs of that format read words as C does."""
+    names = ("S", f"a{space}b", f"{space}c", f"d{space}")
+    found = read(f"1 S --> {names[1]} {names[2]} {names[3]}\n2 {names[1]} -->\t{names[3]}", tmp_path)
+    grammar = found.grammar
+    assert (grammar.nonterminals, sorted(grammar.terminals)) == (names[:2], sorted(names[2:]))
+    lines = list(format_rules(grammar, style="johnson", weights=found.weights))
+    again = read("\n".join(lines), tmp_path).grammar
+    assert (again.nonterminals, again.terminals) == (grammar.nonterminals, grammar.terminals)
 
 
 def test_every_label_can_be_spelled_and_is_told_from_all_others(tmp_path):

@@ -47,6 +47,15 @@ def test_options_that_do_nothing_are_told(place, capsys, command, option, other,
         assert ("does nothing" in said) == is_told
 
 
+def test_rare_words_of_trees_without_words_are_told(place, capsys):
+    for more, told in (
+        ("--tags-only --rare 1", "warning: --rare does nothing with --tags-only"),
+        ("--rare 1", ""),
+    ):
+        assert main(["pcfg", *INDUCE.split(), *more.split(), "--quiet"]) == 0
+        assert capsys.readouterr().err.startswith(told) if told else capsys.readouterr().err == ""
+
+
 def test_empty_lines_between_infixes_stay(place, capsys):
     (place / "text").write_text("\na\n\n\na a\n\n")
     assert main(["pcfg", "prefix", "g", "--sentences", "text", "--infix", "--quiet"]) == 0

@@ -85,7 +85,7 @@ def test_traces_of_starts_are_apart_and_have_their_highest_values(folder):
     ]
     charts = made.section("traces").findall(f".//{SVG}svg")
     names = [each.get("aria-label") for each in charts]
-    assert names == ["objective, after round 1 by round", "held-out log likelihood by round"]
+    assert names == ["objective, from round 2 on by round", "held-out log likelihood by round"]
     for chart in charts:
         lines = [each.get("points").split() for each in chart.findall(f".//{SVG}polyline")]
         assert list(map(len, lines)) == [3, 2]  # Without the first round.
