@@ -301,7 +301,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _warn_of_other_temperatures(settings: TsgSettings, run: RunSettings) -> None:
-    """Warn if states after the burn-in are drawn at another temperature than the last; marginals refuse it."""
+    """Warn if states after the burn-in are drawn at other temperatures than the last."""
     last, sweeps = settings.anneal[1:]
     if not run.marginals and temperature(settings, run.burn_in) != last:
         console.warn(
