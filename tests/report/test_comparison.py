@@ -10,13 +10,17 @@ from scfg_sampler.baseline.extraction import extract
 from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.corpus.parallel_text import pair_words, parse_corpus
 from scfg_sampler.learner.derivations import Derivation
+from scfg_sampler.learner.pair_posteriors import read_last_state
 from scfg_sampler.report.comparison import Occurrence, compare_tables, find_occurrence, standing_in
+from scfg_sampler.report.grammar import named_table, tell_comparison
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.lexical import estimate
 from scfg_sampler.rules.table import read_rule_table, rule
 from scfg_sampler.rules.text import parse_rule
 from tests.learner.corpora import corpus_of
 from tests.learner.test_chain import some_pairs
+from tests.learner.test_commands import sample, write_corpus
+from tests.oracles.phrase_forest import Sentence
 
 
 def table_of(path, rules: dict[str, float]):
@@ -90,6 +94,22 @@ def reads(side, words) -> bool:
 def test_rules_that_match_nowhere_have_no_place(text):
     corpus = parse_corpus(["a b"], ["A B"], ["0-0 1-1"])
     assert find_occurrence(corpus, parse_rule(f"[X] ||| {text} ||| X=0")) is None
+
+
+def test_places_under_a_second_alignment_that_may_be_chosen_are_those_of_the_pair(tmp_path):
+    """Pair 1 of three has a link for `b ||| B` under the second alignment alone."""
+    first = frozenset({(0, 0)})
+    options = write_corpus(tmp_path, [Sentence(("a", name), ("A", "B"), first) for name in "cbd"])
+    (tmp_path / "other").write_text("0-0\n0-0 1-1\n0-0\n")
+    run = tmp_path / "run"
+    options = [*options, str(tmp_path / "other")]
+    assert sample(options, run, "--iterations", "1", "--choose", "sentence") == 0
+    tables = []
+    for name, sides in (("ours", "a ||| A"), ("theirs", "b ||| B")):
+        table_of(tmp_path / name, {sides: 0})
+        tables.append(named_table(name, tmp_path / name))
+    shown = "".join(map(str, tell_comparison(*tables, read_last_state(run))))
+    assert "pair 1, source words 1–2" in shown
 
 
 def test_what_stands_in_begins_at_the_lowest_node_above_the_place():
