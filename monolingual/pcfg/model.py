@@ -50,12 +50,15 @@ class Data(NamedTuple):
         The uses of each rule in the observed trees.
     num_trees : int
         How many trees there are.
+    kept : bool, shape (sentences of a file,), optional
+        Which sentences these are, where some of a file were left out.
     """
 
     words: np.ndarray
     start: np.ndarray
     tree_counts: np.ndarray
     num_trees: int
+    kept: np.ndarray | None = None
 
 
 def build_model(grammar: Grammar, prior: np.ndarray) -> Model:

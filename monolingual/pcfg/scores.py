@@ -25,7 +25,15 @@ from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError, TreeError
 
-__all__ = ["Brackets", "Score", "brackets_of", "read_brackets", "refuse_other_sentences", "score"]
+__all__ = [
+    "Brackets",
+    "Score",
+    "brackets_among",
+    "brackets_of",
+    "read_brackets",
+    "refuse_other_sentences",
+    "score",
+]
 
 _TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)
 _SHIFT = 20
@@ -122,6 +130,20 @@ def read_brackets(path: PathLike, *, encoding: str = "utf-8") -> Brackets:
         if len(lengths) == _MOST_TREES:
             raise TreeError(path, number, f"{_MOST_TREES:,} trees", "Compare fewer at a time")
     return Brackets(np.unique(np.frombuffer(keys, np.int64)), np.frombuffer(lengths, np.int64))
+
+
+def brackets_among(brackets: Brackets, kept: np.ndarray) -> Brackets:
+    """The brackets of some of the trees, which stay in order.
+
+    Parameters
+    ----------
+    brackets : Brackets
+    kept : bool, shape (trees,)
+    """
+    tree, rest = brackets.keys >> 2 * _SHIFT, brackets.keys & (1 << 2 * _SHIFT) - 1
+    number = np.cumsum(kept) - 1
+    is_kept = kept[tree]
+    return Brackets(number[tree[is_kept]] << 2 * _SHIFT | rest[is_kept], brackets.lengths[kept])
 
 
 def score(found: Brackets, gold: Brackets) -> Score:

@@ -101,7 +101,9 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     data.add_argument("--trees", metavar="FILE", help="bracketed trees of the grammar")
     data.add_argument("--sentences", metavar="FILE", help="sentences, tokens separated by spaces")
     data.add_argument(
-        "--skip-unparsable", action="store_true", help="leave out sentences the grammar cannot derive"
+        "--skip-unparsable",
+        action="store_true",
+        help="leave out sentences the grammar cannot derive, and their gold trees",
     )
     data.add_argument(
         "--prior",
@@ -136,7 +138,7 @@ def execute(given: dict, begun_with: Mapping[str, str] | None = None, done: int 
     """
     from monolingual.pcfg.model import build_model
     from monolingual.pcfg.run import RESULTS, Task, sample
-    from monolingual.pcfg.scores import read_brackets
+    from monolingual.pcfg.scores import brackets_among, read_brackets
     from monolingual.pcfg.settings import Handling
     from scfg_sampler.core.chains.occupied import refuse_occupied
     from scfg_sampler.errors import SettingsError
@@ -165,6 +167,8 @@ def execute(given: dict, begun_with: Mapping[str, str] | None = None, done: int 
     if not resume:  # From anywhere, then.
         kept |= {name: str(Path(path).resolve()) for name, path in files.items() if path != "-"}
     digests = _digests(files, (*grammar, probs, pseudo_counts), data, gold)
+    if gold is not None and data.kept is not None and len(gold.lengths) == len(data.kept):
+        gold = brackets_among(gold, data.kept)
     if begun_with is not None:
         digests = {name: found for name, found in digests.items() if files[name] != "-" or name in begun_with}
         _refuse_other_data(options.output, files, digests, begun_with)
@@ -293,7 +297,7 @@ def read_data(options: argparse.Namespace, model):
         raise SettingsError("give --trees, --sentences or both")
     size = len(model.prior)
     counts, num_trees = np.zeros(size, np.int64), 0
-    words, start = np.zeros(0, np.int32), np.zeros(1, np.int64)
+    words, start, kept = np.zeros(0, np.int32), np.zeros(1, np.int64), None
     if options.trees:
         trees = read_trees(options.trees, model.grammar, encoding=encoding_of(options))
         counts, num_trees = np.bincount(trees.rules, minlength=size), len(trees.start) - 1
@@ -316,14 +320,14 @@ def read_data(options: argparse.Namespace, model):
             console.warn(
                 f"{counted(len(bad), 'sentence is', 'sentences are')} left out: no derivation in the grammar"
             )
-            keep = np.flatnonzero(parsed)
+            keep, kept = np.flatnonzero(parsed), parsed
             words = np.concatenate([words[:0], *(words[start[i] : start[i + 1]] for i in keep)])
             start = np.concatenate([[0], np.cumsum(np.diff(start)[keep])]).astype(np.int64)
             if not len(keep):
                 raise InputError(
                     options.sentences, None, "has no sentence that the grammar derives", "Add rules"
                 )
-    return Data(words, start, counts.astype(np.int64), num_trees)
+    return Data(words, start, counts.astype(np.int64), num_trees, kept)
 
 
 def report(summary: dict, output: str) -> None:

@@ -1,7 +1,8 @@
-"""Options that do nothing beside the others are told of, and empty lines stay where they are."""
+"""Options that do nothing are told of, and lines that count for nothing are counted as lines."""
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -63,3 +64,25 @@ def test_empty_lines_between_infixes_stay(place, capsys):
     assert [line == "" for line in lines] == [True, False, True, True, False, True, True]
     assert float(lines[1]) == pytest.approx(0.0, abs=1e-6)
     assert -math.inf < float(lines[4]) < 0.0
+
+
+def test_gold_trees_of_sentences_that_are_left_out_are_left_out(place):
+    """Those of all sentences, or of the others; a run goes on with either."""
+    lines = ["a", "a b a", "a a a", "b", "a a a a a"]
+    trees = ["(S a)", "(S (S a) (S (S b) (S a)))", "(S (S (S a) (S a)) (S a))", "(S b)"]
+    trees.append("(S (S (S a) (S (S a) (S a))) (S (S a) (S a)))")
+    derived = (0, 2, 4)
+    for name, rows in (("text", lines), ("gold", trees)):
+        (place / name).write_text("".join(f"{row}\n" for row in rows))
+        (place / f"few.{name}").write_text("".join(f"{rows[at]}\n" for at in derived))
+    options = "--skip-unparsable --score-every 2 --iterations"
+    found = []
+    for number, files in enumerate((("few.text", "few.gold"), ("text", "gold"), ("text", "few.gold"))):
+        command = "sample g --sentences {} --gold {}".format(*files)
+        assert main(["pcfg", *f"{command} {options} 6 --output {number} --quiet".split()]) == 0
+        assert main(["pcfg", "resume", str(number), "--iterations", "9", "--quiet"]) == 0
+        found.append(json.loads((place / str(number) / "summary.json").read_text())["f1"])
+    assert 0.0 < found[0] < 1.0
+    assert found == [found[0]] * 3
+    (place / "gold").write_text("".join(f"{row}\n" for row in trees[:4]))
+    assert main(["pcfg", *f"sample g --sentences text --gold gold {options} 6 --output x".split()]) == 2
