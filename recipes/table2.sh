@@ -177,6 +177,7 @@ check_consensus() { # its rows, each once, into `together`
     for rows_of in ${listed[@]+"${listed[@]}"}; do
         IFS=+ read -ra parts <<<"$rows_of+" # One + at the end is no part to it, but two are.
         [ "${#parts[@]}" -gt 1 ] || die "--consensus has rows with + between them, not '$rows_of'"
+        [ "${#rows_of}" -le 200 ] || die "--consensus $rows_of is too long to name files by; take fewer rows"
         for row in "${parts[@]}"; do
             case " ${tuned[*]} " in
                 *" $row "*) ;;
@@ -298,14 +299,14 @@ list_row() { # ROW SEED: 50 translations of every line, by the search that trans
 }
 
 agree() { # ROW+ROW… SEED: translations of all sets, most like what these rows say
-    local row steps=() lists=() of_sets=("${sets[@]/#/$1.$1-$2.}")
+    local row steps=() lists=() of_sets=("${sets[@]/#/$1.agreed-$2.}")
     IFS=+ read -ra parts <<<"$1"
     for row in "${parts[@]}"; do
         list_row "$row" "$2"
         steps+=("translate-$row-$2.list") lists+=("$OUT/$row-$2.list.gz")
     done
-    planned_step "translate-$1.$1-$2" "${steps[@]}" --makes "$1.$1-$2.txt" "${of_sets[@]/%/.txt}" -- \
-        agree_on_sets "$1.$1-$2" "${lists[@]}"
+    planned_step "translate-$1.agreed-$2" "${steps[@]}" --makes "$1.agreed-$2.txt" "${of_sets[@]/%/.txt}" -- \
+        agree_on_sets "$1.agreed-$2" "${lists[@]}"
 }
 
 agree_on_sets() { # NAME LIST…
@@ -316,15 +317,16 @@ agree_on_sets() { # NAME LIST…
 
 # Score translations of all sets, one or one for each seed, and compare them with the baseline's.
 evaluate_row() { # RESULT ROW WEIGHTS…: RESULT is fixed or tuned; the baseline's weights are named alike
-    local result=$1 row=$2 set weights hypotheses against steps
+    local result=$1 row=$2 set weights of_hiero hypotheses against steps
     shift 2
     for set in "${sets[@]}"; do
         find_references "$set"
         hypotheses=() against=(--against) steps=()
         for weights in "$@"; do
+            of_hiero=${weights/#"$row"-/hiero-} of_hiero=${of_hiero/#agreed-/hiero-}
             hypotheses+=("$OUT/$row.$weights.$set.txt")
-            against+=("$OUT/hiero.${weights/#"$row"-/hiero-}.$set.txt")
-            steps+=("translate-$row.$weights" "translate-hiero.${weights/#"$row"-/hiero-}")
+            against+=("$OUT/hiero.$of_hiero.$set.txt")
+            steps+=("translate-$row.$weights" "translate-hiero.$of_hiero")
         done
         [ "$row" != hiero ] || against=()
         planned_step "evaluate-$row.$result-$set" "${steps[@]}" "${references[@]}" \
@@ -365,7 +367,7 @@ take_steps() {
         weights=()
         for ((seed = 1; seed <= SEEDS; seed++)); do
             agree "$row" "$seed"
-            weights+=("$row-$seed")
+            weights+=("agreed-$seed")
         done
         evaluate_row tuned "$row" "${weights[@]}"
     done

@@ -52,6 +52,10 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash
         ),
         (("data/novish-en", "novish", "en", "--consensus", ","), "--consensus is a list with commas"),
         (
+            ("data/novish-en", "novish", "en", "--tuned", "ours", "--consensus", "+".join(["ours"] * 41)),
+            "is too long to name files by; take fewer rows",
+        ),
+        (
             ("data/novish-en", "novish", "en", "--seeds", "0", "--consensus", "ours+hiero"),
             "--consensus needs rows that are tuned; with --seeds 0 none is",
         ),
@@ -131,18 +135,26 @@ def test_table2_has_what_several_rows_say_together(stand_in):
         for rows in (("hiero", "ours"), ("last", "ours", "hiero"))
         for seed in (1, 2)
     ]
-    scored = next(
-        line for line in noted if "evaluate" in line and "/hiero+ours.hiero+ours-1.test.txt" in line
-    )
+    scored = next(line for line in noted if "evaluate" in line and "/hiero+ours.agreed-1.test.txt" in line)
     assert re.findall(r"/(\S+)\.test\.txt", scored) == [
-        "hiero+ours.hiero+ours-1",
-        "hiero+ours.hiero+ours-2",
+        "hiero+ours.agreed-1",
+        "hiero+ours.agreed-2",
         "hiero.hiero-1",
         "hiero.hiero-2",
     ]
     again = bleu_recipe(stand_in, data, *options, recipe=TABLE2)
     assert again.stdout == outcome.stdout
     assert calls(stand_in) == []
+
+
+def test_table2_has_what_a_dozen_rows_say_together(stand_in):
+    """Files are named by them, and no name has more than 255 bytes."""
+    rows = "hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last"
+    rows += ",dirichlet,ours,ours-hiero,ours-redundancy"
+    options = ("--rows", "", "--tuned", rows, "--seeds", "1", "--consensus", rows.replace(",", "+"))
+    outcome = bleu_recipe(stand_in, small_data(stand_in / "data"), *options, recipe=TABLE2)
+    assert outcome.returncode == 0, outcome.stderr
+    assert outcome.stdout.split("\n\n")[2].splitlines()[-1].startswith(rows.replace(",", "+"))
 
 
 def test_table2_grammars_come_from_the_runs_they_are_named_for(stand_in):
